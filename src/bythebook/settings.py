@@ -88,7 +88,7 @@ class Settings(BaseSettings):
     qdrant_url: str | None = Field(
         default=None,
         validation_alias=AliasChoices("QDRANT_URL", "qdrant_url"),
-        description="Address of a Qdrant server or cluster; without it the embedded engine is used.",
+        description="Address of a Qdrant server; without it the embedded engine is used.",
     )
     qdrant_api_key: SecretStr | None = Field(
         default=None,

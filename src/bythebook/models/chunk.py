@@ -1,0 +1,139 @@
+"""A chunk: the unit that is embedded, found and cited, with all that is known about its place."""
+
+from __future__ import annotations
+
+import re
+import uuid
+from datetime import UTC, datetime
+from typing import Annotated, Any
+
+from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, StringConstraints
+
+from bythebook.models.vocabulary import (
+    DEFAULT_LAYER,
+    DEFAULT_PROFICIENCY,
+    HardwareTier,
+    ProficiencyLevel,
+    TeachingLayer,
+)
+
+NAMESPACE = uuid.UUID("6ba7b810-9dad-11d1-80b4-00c04fd430c8")
+TOKENS_PER_WORD = 1.3
+MIN_TEXT = 10
+
+Uuid = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$")]
+Sha256 = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
+# Scripts that write without spaces: there every character counts as a word.
+WORD = re.compile(
+    r"[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]|"
+    r"[^\s\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]+"
+)
+
+
+def now() -> datetime:
+    return datetime.now(UTC)
+
+
+def count_words(text: str) -> int:
+    return sum(1 for _ in WORD.finditer(text))
+
+
+def tokens_of_words(words: int) -> int:
+    return int(words * TOKENS_PER_WORD)
+
+
+class Span(BaseModel):
+    """`source[start:end]` stands at `text[at:]` of the chunk."""
+
+    model_config = ConfigDict(frozen=True)
+
+    start: int = Field(ge=0)
+    end: int = Field(ge=0)
+    at: int = Field(ge=0)
+
+
+class DocumentMetadata(BaseModel):
+    """Where a chunk stands in the book, for whom it is, and how it was made."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    book_id: str = Field(min_length=1)
+    module: str = Field(min_length=1)
+    chapter: int = Field(ge=0)
+    lesson: int = Field(ge=0)
+    section_title: str | None = None
+    hardware_tier: HardwareTier
+    proficiency_level: ProficiencyLevel = DEFAULT_PROFICIENCY
+    layer: TeachingLayer = DEFAULT_LAYER
+    source_file: str = Field(min_length=1)
+    parent_doc_id: Uuid
+    chunk_index: int = Field(ge=0)
+    total_chunks: int = Field(ge=1)
+    prev_chunk_id: Uuid | None = None
+    next_chunk_id: Uuid | None = None
+    content_hash: Sha256
+    source_file_hash: Sha256
+    version: int = Field(default=1, ge=1)
+    created_at: AwareDatetime = Field(default_factory=now)
+    updated_at: AwareDatetime = Field(default_factory=now)
+
+    title: str = Field(description="Title of the page.")
+    chapter_title: str = Field(description="Title of the chapter, or of the page that is one.")
+    heading_path: list[str] = Field(description="Headings above the passage, outermost first.")
+    url: str = Field(description="Public address of the passage, with its heading's anchor.")
+    spans: list[Span] = Field(min_length=1, description="Where the text stands in the file.")
+
+
+class DocumentChunk(BaseModel):
+    """A passage of the book: `text` is the book's own, `metadata` says where it is from."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    id: Uuid
+    text: str = Field(min_length=MIN_TEXT)
+    metadata: DocumentMetadata
+    word_count: int = Field(ge=1)
+    token_count: int = Field(ge=1)
+    char_count: int = Field(ge=1)
+
+    @property
+    def embedded_text(self) -> str:
+        """What the embedder and BM25 see: the passage under its headings."""
+        return "\n".join([" › ".join(self.metadata.heading_path), self.text])
+
+
+class EmbeddedChunk(DocumentChunk):
+    """A chunk with its vector."""
+
+    embedding: list[float] = Field(min_length=1)
+    embedded_at: AwareDatetime = Field(default_factory=now)
+    embedding_model: str = "text-embedding-3-small"
+
+
+def lesson_key(book_id: str, module: str, chapter: int, lesson: int, slug: str = "") -> str:
+    """The part of an id string that names the lesson; a slug tells lessons of one number apart."""
+    key = f"{book_id}:{module}:{chapter}:{lesson}"
+    return f"{key}:{slug}" if slug else key
+
+
+def parent_id(key: str) -> str:
+    return str(uuid.uuid5(NAMESPACE, f"{key}:parent"))
+
+
+def chunk_id(key: str, content_hash: str, occurrence: int = 1) -> str:
+    """The id of the n-th passage of a lesson with this content."""
+    string = f"{key}:{content_hash[:16]}"
+    return str(uuid.uuid5(NAMESPACE, string if occurrence == 1 else f"{string}:{occurrence}"))
+
+
+def payload_of(chunk: DocumentChunk) -> dict[str, Any]:
+    """The chunk as Qdrant keeps it: one flat JSON object."""
+    payload = chunk.metadata.model_dump(mode="json")
+    payload["spans"] = [[span.start, span.end, span.at] for span in chunk.metadata.spans]
+    payload |= {
+        "text": chunk.text,
+        "word_count": chunk.word_count,
+        "token_count": chunk.token_count,
+        "char_count": chunk.char_count,
+    }
+    return payload

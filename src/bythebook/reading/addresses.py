@@ -1,0 +1,45 @@
+"""The public address of a page, by the rules of the tool that publishes the book."""
+
+from __future__ import annotations
+
+import posixpath
+from urllib.parse import quote
+
+from bythebook.reading.anchors import Flavor
+from bythebook.reading.head import Head
+from bythebook.reading.numbers import is_index, without_docusaurus_prefix
+
+
+def page_address(base_url: str, flavor: Flavor, source_file: str, head: Head) -> str:
+    """Without a base URL the address begins at the site's root."""
+    path = _path(flavor, source_file, head)
+    return f"{base_url.rstrip('/')}/{quote(path.lstrip('/'), safe='/~:@!$&()*+,;=')}"
+
+
+def with_anchor(address: str, anchor: str) -> str:
+    return f"{address}#{quote(anchor, safe='~:@!$&()*+,;=/?')}" if anchor else address
+
+
+def _path(flavor: Flavor, source_file: str, head: Head) -> str:
+    folder, name = posixpath.split(source_file)
+    stem = name.rpartition(".")[0]
+    if flavor == "mdn" and head.slug:
+        return head.slug
+    if flavor == "docusaurus":
+        return _docusaurus(folder, stem, head)
+    if flavor == "mdbook":
+        return posixpath.join(folder, f"{'index' if stem.lower() == 'readme' else stem}.html")
+    if flavor == "mkdocs":
+        page = folder if is_index(stem) else posixpath.join(folder, stem)
+        return f"{page}/" if page else ""
+    return source_file
+
+
+def _docusaurus(folder: str, stem: str, head: Head) -> str:
+    parts = [without_docusaurus_prefix(part) for part in folder.split("/") if part]
+    if head.slug:
+        return posixpath.normpath(posixpath.join("/", *parts, head.slug))
+    name = without_docusaurus_prefix(stem)
+    if is_index(name) or (parts and name.lower() == parts[-1].lower()):
+        return "/".join(parts)
+    return "/".join([*parts, head.id or name])

@@ -1,0 +1,164 @@
+"""A page of the book as chunks."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from bythebook.models.chunk import (
+    MIN_TEXT,
+    DocumentChunk,
+    DocumentMetadata,
+    Span,
+    chunk_id,
+    count_words,
+    parent_id,
+    tokens_of_words,
+)
+from bythebook.reading.addresses import with_anchor
+from bythebook.reading.blocks import parse_blocks
+from bythebook.reading.frontmatter import FrontMatter, Teaching, read_teaching
+from bythebook.reading.layout import Book
+from bythebook.reading.markup import Markup, subtract
+from bythebook.reading.passages import Passage, cut_passages
+from bythebook.reading.placement import Placement
+from bythebook.reading.sections import Section, split_sections
+from bythebook.reading.source import Source, hash_text
+
+# Part of what an index remembers: raise it whenever the same file would give other chunks.
+CHUNKER_VERSION = 1
+CLOSING_MARKS = ".,;:!?)]}"
+
+
+@dataclass(frozen=True)
+class Document:
+    """The chunks of one file and what was odd about it."""
+
+    source_file: str
+    chunks: tuple[DocumentChunk, ...]
+    problems: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class _Text:
+    text: str
+    spans: list[Span]
+    section: Section
+
+
+def read_document(book: Book, source: Source, front: FrontMatter, placement: Placement) -> Document:
+    """Cut a file into chunks; every visible character of it is in one of them."""
+    mdx = source.path.endswith(".mdx") or book.flavor == "docusaurus"
+    parsed = parse_blocks(source, front.end, mdx)
+    sections = split_sections(parsed.blocks, placement.title, book.flavor)
+    texts = [
+        _extract(source, passage, sections, parsed.markup)
+        for passage in cut_passages(sections, parsed.masked)
+    ]
+    texts = [text for text in texts if text.text]
+    defaults = book.manifest.defaults
+    teaching, problems = read_teaching(
+        front.values,
+        Teaching(defaults.hardware_tier, defaults.proficiency_level, defaults.layer),
+    )
+    if len(texts) == 1 and len(texts[0].text) < MIN_TEXT:
+        problems.append(f"it has only {len(texts[0].text)} characters of text and was left out")
+        texts = []
+    chunks = _chunks(book, source, placement, teaching, texts)
+    return Document(source.path, tuple(chunks), tuple(problems))
+
+
+def _extract(
+    source: Source, passage: Passage, sections: Sequence[Section], markup: Markup
+) -> _Text:
+    """The passage's own characters, stripped; markup between them leaves a space if it parted
+    words."""
+    ranges = subtract(passage.start, passage.end, markup.removed)
+    while ranges and not source.text[slice(*ranges[0])].strip():
+        ranges.pop(0)
+    while ranges and not source.text[slice(*ranges[-1])].strip():
+        ranges.pop()
+    if ranges:
+        first, last = source.text[slice(*ranges[0])], source.text[slice(*ranges[-1])]
+        ranges[-1] = (ranges[-1][0], ranges[-1][1] - len(last) + len(last.rstrip()))
+        ranges[0] = (ranges[0][0] + len(first) - len(first.lstrip()), ranges[0][1])
+    text = ""
+    spans: list[Span] = []
+    for start, end in ranges:
+        piece = source.text[start:end]
+        if text and start in markup.separators and _would_touch(text, piece):
+            text += " "
+        spans.append(Span(start=start, end=end, at=len(text)))
+        text += piece
+    return _Text(text, spans, sections[_main_section(passage)])
+
+
+def _would_touch(left: str, right: str) -> bool:
+    return not left[-1].isspace() and not right[0].isspace() and right[0] not in CLOSING_MARKS
+
+
+def _main_section(passage: Passage) -> int:
+    """The section most of the passage is from."""
+    shares: Counter[int] = Counter()
+    for unit in passage.units:
+        shares[unit.section] += unit.end - unit.start
+    return shares.most_common(1)[0][0]
+
+
+def _chunks(
+    book: Book,
+    source: Source,
+    placement: Placement,
+    teaching: Teaching,
+    texts: Sequence[_Text],
+) -> list[DocumentChunk]:
+    key = placement.chunk_key(book.book_id)
+    parent = parent_id(placement.parent_key(book.book_id))
+    hashes = [hash_text(text.text) for text in texts]
+    seen: Counter[str] = Counter()
+    ids: list[str] = []
+    for content_hash in hashes:
+        seen[content_hash] += 1
+        ids.append(chunk_id(key, content_hash, seen[content_hash]))
+    shared: dict[str, Any] = {
+        "book_id": book.book_id,
+        "module": placement.module,
+        "chapter": placement.chapter,
+        "lesson": placement.lesson,
+        "hardware_tier": teaching.hardware_tier,
+        "proficiency_level": teaching.proficiency_level,
+        "layer": teaching.layer,
+        "source_file": source.path,
+        "parent_doc_id": parent,
+        "total_chunks": len(texts),
+        "source_file_hash": source.hash,
+        "title": placement.title,
+        "chapter_title": placement.chapter_title,
+    }
+    chunks: list[DocumentChunk] = []
+    for index, text in enumerate(texts):
+        words = count_words(text.text)
+        metadata = DocumentMetadata(
+            **shared,
+            section_title=text.section.title,
+            heading_path=list(text.section.path),
+            url=with_anchor(placement.url, text.section.anchor),
+            chunk_index=index,
+            prev_chunk_id=ids[index - 1] if index else None,
+            next_chunk_id=ids[index + 1] if index + 1 < len(ids) else None,
+            content_hash=hashes[index],
+            spans=text.spans,
+        )
+        chunks.append(
+            DocumentChunk(
+                id=ids[index],
+                text=text.text,
+                metadata=metadata,
+                word_count=words,
+                token_count=tokens_of_words(words),
+                char_count=len(text.text),
+            )
+        )
+    return chunks

@@ -1,0 +1,102 @@
+"""The YAML (or TOML) block at the head of a file."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from dataclasses import dataclass, field
+from typing import Any
+
+import yaml
+
+from bythebook.models.vocabulary import (
+    DEFAULT_HARDWARE_TIER,
+    DEFAULT_LAYER,
+    DEFAULT_PROFICIENCY,
+    HARDWARE_TIERS,
+    LAYERS,
+    PROFICIENCY_LEVELS,
+)
+
+FENCE = re.compile(
+    r"\A\ufeff?(?P<fence>---|\+\+\+)[ \t]*(?:\r\n|\n|\r)"
+    r"(?P<body>.*?)(?:^(?P=fence)[ \t]*(?:\r\n|\n|\r|\Z))",
+    re.DOTALL | re.MULTILINE,
+)
+_Loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+
+@dataclass(frozen=True)
+class FrontMatter:
+    """What the head of a file says, where it ends, and what was wrong with it."""
+
+    values: dict[str, Any] = field(default_factory=dict)
+    end: int = 0
+    problems: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Teaching:
+    """For whom a lesson is: hardware tier, proficiency level, teaching layer."""
+
+    hardware_tier: int = DEFAULT_HARDWARE_TIER
+    proficiency_level: str = DEFAULT_PROFICIENCY
+    layer: str = DEFAULT_LAYER
+
+
+def read_front_matter(text: str) -> FrontMatter:
+    """Parse the head; a malformed one is skipped with a problem, never an exception."""
+    found = FENCE.match(text)
+    if not found:
+        return FrontMatter()
+    body, end = found["body"], found.end()
+    try:
+        values = yaml.load(body, Loader=_Loader) if found["fence"] == "---" else tomllib.loads(body)
+    except (yaml.YAMLError, tomllib.TOMLDecodeError, ValueError, RecursionError) as problem:
+        reason = str(problem).splitlines()[0]
+        return FrontMatter(end=end, problems=(f"the front matter can't be read ({reason})",))
+    if values is None:
+        return FrontMatter(end=end)
+    if not isinstance(values, dict):
+        return FrontMatter(end=end, problems=("the front matter is not a list of fields",))
+    return FrontMatter(values={str(key): value for key, value in values.items()}, end=end)
+
+
+def read_teaching(values: dict[str, Any], defaults: Teaching) -> tuple[Teaching, list[str]]:
+    """The three personalisation fields; a bad one falls back to the default with a problem."""
+    problems: list[str] = []
+
+    def choose(name: str, allowed: tuple[Any, ...], default: Any, normalise: Any) -> Any:
+        if values.get(name) is None:
+            return default
+        value = normalise(values[name])
+        if value in allowed:
+            return value
+        problems.append(f"{name} is {values[name]!r}, not one of {allowed}; {default!r} is used")
+        return default
+
+    return (
+        Teaching(
+            hardware_tier=choose(
+                "hardware_tier", HARDWARE_TIERS, defaults.hardware_tier, _whole_number
+            ),
+            proficiency_level=choose(
+                "proficiency_level", PROFICIENCY_LEVELS, defaults.proficiency_level, _lower_bound
+            ),
+            layer=choose("layer", LAYERS, defaults.layer, lambda value: str(value).strip().upper()),
+        ),
+        problems,
+    )
+
+
+def _whole_number(value: Any) -> int | None:
+    """2, "2" and "tier 2" are 2; true and 2.5 are nothing."""
+    if isinstance(value, (bool, float)):
+        return None
+    found = re.fullmatch(r"(?:tier\s*)?(\d+)", str(value).strip(), re.IGNORECASE)
+    return int(found[1]) if found else None
+
+
+def _lower_bound(value: Any) -> str:
+    """A range such as "A2-B1" takes its lower bound."""
+    return re.split(r"\s*(?:-|–|TO|,|/)\s*", str(value).strip().upper(), maxsplit=1)[0]

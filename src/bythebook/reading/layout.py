@@ -1,0 +1,257 @@
+"""Finding a book in a folder: which tool made it, where its pages are, in what order."""
+
+from __future__ import annotations
+
+import os
+import re
+import tomllib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+import yaml
+
+from bythebook.errors import InputError
+from bythebook.reading.anchors import Flavor
+from bythebook.reading.manifest import BOOK_ID, MANIFEST, Manifest, read_manifest
+from bythebook.reading.numbers import humanise
+
+PAGE_SUFFIXES = (".md", ".mdx", ".markdown")
+IGNORED_FOLDERS = frozenset({"node_modules", "__pycache__", "venv", "site-packages"})
+GENERIC_FOLDERS = frozenset({"docs", "doc", "src", "content", "book", "pages", "files"})
+SUMMARY = "SUMMARY.md"
+SUMMARY_LINE = re.compile(
+    r"^(?P<indent>[ \t]*)(?P<item>[-*+][ \t]+)?\[[^\]]*\]\((?P<link>[^)\s]+)", re.M
+)
+SUMMARY_PART = re.compile(r"^#[ \t]+(?P<title>.+?)[ \t]*$", re.M)
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A line of mdBook's table of contents; `depth` is -1 for one outside the numbered list."""
+
+    source_file: str
+    depth: int
+    part: str | None
+
+
+@dataclass(frozen=True)
+class Book:
+    """A book on disk. `root` is the folder that paths of pages are relative to."""
+
+    book_id: str
+    title: str
+    root: Path
+    flavor: Flavor
+    base_url: str
+    language: str
+    manifest: Manifest
+    files: tuple[str, ...]
+    contents: tuple[Entry, ...] = ()
+    nav: tuple[str, ...] = ()
+    problems: tuple[str, ...] = ()
+
+
+def find_book(path: Path, book_id: str | None = None) -> Book:
+    """Look at a folder; it must exist and hold at least one page."""
+    if not path.exists():
+        raise InputError(f"There is no folder {path}.", action="Check the path of the book.")
+    if not path.is_dir():
+        raise InputError(
+            f"{path} is a file, not a folder.",
+            action="Give the folder that holds the book's pages.",
+        )
+    top = path.resolve()
+    manifest = read_manifest(top)
+    config = _site_config(top)
+    root = _pages_folder(top, manifest, config)
+    files, problems = _find_pages(root)
+    flavor = manifest.book.flavor or _guess_flavor(top, root, config, files)
+    contents: tuple[Entry, ...] = ()
+    if flavor == "mdbook" and SUMMARY in files:
+        contents = tuple(_read_summary(root, files))
+        listed = {entry.source_file for entry in contents}
+        unlisted = [file for file in files if file not in listed and file != SUMMARY]
+        problems += [
+            f"{file} is not in {SUMMARY}, so mdBook does not publish it" for file in unlisted
+        ]
+        files = [file for file in files if file in listed]
+    if not files:
+        raise InputError(
+            f"There is no Markdown file in {path}.",
+            action=f"Give a folder with {', '.join(PAGE_SUFFIXES)} files.",
+        )
+    return Book(
+        book_id=check_book_id(book_id or manifest.book.id or _name_of(top)),
+        title=manifest.book.title or config.get("title") or humanise(_folder_name(top)),
+        root=root,
+        flavor=flavor,
+        base_url=manifest.book.base_url or config.get("base_url") or "",
+        language=manifest.book.language,
+        manifest=manifest,
+        files=tuple(files),
+        contents=contents,
+        nav=tuple(config.get("nav", ())),
+        problems=tuple(problems),
+    )
+
+
+def check_book_id(book_id: str) -> str:
+    if not re.match(BOOK_ID, book_id):
+        raise InputError(
+            f"{book_id!r} can't be a book's id.",
+            action="Use lower-case letters, digits, dots, dashes and underscores, at most 100.",
+        )
+    return book_id
+
+
+def _folder_name(top: Path) -> str:
+    while top.name.lower() in GENERIC_FOLDERS and top.parent.name:
+        top = top.parent
+    return top.name or "book"
+
+
+def _name_of(top: Path) -> str:
+    return re.sub(r"[^a-z0-9._-]+", "-", _folder_name(top).lower()).strip("-._")[:100] or "book"
+
+
+def _site_config(top: Path) -> dict[str, Any]:
+    """What mdBook's and MkDocs' own configuration says, of the folder or the one above it."""
+    for folder in (top, top.parent):
+        if (folder / "book.toml").is_file():
+            return {"flavor": "mdbook", "folder": folder, **_mdbook_config(folder / "book.toml")}
+        for name in ("mkdocs.yml", "mkdocs.yaml"):
+            if (folder / name).is_file():
+                return {"flavor": "mkdocs", "folder": folder, **_mkdocs_config(folder / name)}
+        if any(folder.glob("docusaurus.config.*")):
+            return {"flavor": "docusaurus", "folder": folder, "pages": "docs"}
+    return {}
+
+
+def _mdbook_config(file: Path) -> dict[str, Any]:
+    try:
+        book = tomllib.loads(file.read_text(encoding="utf-8")).get("book", {})
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as problem:
+        raise InputError(
+            f"{file.name} can't be read: {problem}.", action="Correct it."
+        ) from problem
+    return {"title": book.get("title"), "pages": book.get("src", "src")}
+
+
+class _LenientLoader(yaml.SafeLoader):
+    """MkDocs files name Python objects (`!!python/name:…`); their value is of no interest here."""
+
+
+_LenientLoader.add_multi_constructor("", lambda _loader, _suffix, _node: None)
+
+
+def _mkdocs_config(file: Path) -> dict[str, Any]:
+    try:
+        values = yaml.load(file.read_text(encoding="utf-8"), Loader=_LenientLoader)
+    except (yaml.YAMLError, UnicodeDecodeError) as problem:
+        raise InputError(
+            f"{file.name} can't be read: {str(problem).splitlines()[0]}.", action="Correct it."
+        ) from problem
+    values = values if isinstance(values, dict) else {}
+    return {
+        "title": values.get("site_name"),
+        "base_url": values.get("site_url"),
+        "pages": values.get("docs_dir", "docs"),
+        "nav": _nav_files(values.get("nav")),
+    }
+
+
+def _nav_files(nav: Any) -> list[str]:
+    if isinstance(nav, str):
+        return [nav]
+    if isinstance(nav, dict):
+        nav = list(nav.values())
+    return [file for entry in nav for file in _nav_files(entry)] if isinstance(nav, list) else []
+
+
+def _pages_folder(top: Path, manifest: Manifest, config: dict[str, Any]) -> Path:
+    if manifest.book.docs:
+        root = (top / manifest.book.docs).resolve()
+        if not root.is_dir() or not root.is_relative_to(top):
+            raise InputError(
+                f"{MANIFEST} names the folder {manifest.book.docs!r}, which is not in the book.",
+                action=f"Correct docs in {top / MANIFEST}.",
+            )
+        return root
+    if config.get("folder") == top and (top / str(config["pages"])).is_dir():
+        return (top / str(config["pages"])).resolve()
+    return top
+
+
+def _find_pages(root: Path) -> tuple[list[str], list[str]]:
+    """Pages in path order. Folder links are not followed, so that circles can't happen; a file
+    link counts only when it leads to a file of the book."""
+    files: list[str] = []
+    problems: list[str] = []
+    for folder, names, file_names in os.walk(root, followlinks=False):
+        for name in sorted(names):
+            if (Path(folder) / name).is_symlink():
+                link = PurePosixPath((Path(folder) / name).relative_to(root).as_posix())
+                problems.append(f"{link} is a link to a folder and was not followed")
+        names[:] = sorted(
+            name for name in names if not name.startswith(".") and name not in IGNORED_FOLDERS
+        )
+        for name in sorted(file_names):
+            if name.startswith(".") or not name.lower().endswith(PAGE_SUFFIXES):
+                continue
+            file = Path(folder) / name
+            relative = file.relative_to(root).as_posix()
+            if file.is_symlink() and not _leads_into(file, root):
+                problems.append(f"{relative} is a link that leads out of the book or nowhere")
+                continue
+            files.append(relative)
+    return files, problems
+
+
+def _leads_into(link: Path, root: Path) -> bool:
+    try:
+        target = link.resolve(strict=True)
+    except (OSError, RuntimeError):
+        return False
+    return target.is_file() and target.is_relative_to(root)
+
+
+def _guess_flavor(top: Path, root: Path, config: dict[str, Any], files: Sequence[str]) -> Flavor:
+    if config:
+        flavor: Flavor = config["flavor"]
+        return flavor
+    if SUMMARY in files:
+        return "mdbook"
+    if any(file.endswith(".mdx") for file in files):
+        return "docusaurus"
+    for file in files[:3]:
+        with (root / file).open("rb") as opened:
+            if re.search(rb"^page-type: ", opened.read(2000), re.M):
+                return "mdn"
+    return "plain"
+
+
+def _read_summary(root: Path, files: Sequence[str]) -> list[Entry]:
+    """mdBook's order; what SUMMARY.md does not list is not part of the book."""
+    text = (root / SUMMARY).read_text(encoding="utf-8", errors="replace")
+    known = set(files)
+    parts = [(found.start(), found["title"]) for found in SUMMARY_PART.finditer(text)][1:]
+    entries: list[Entry] = []
+    indents: list[int] = []
+    seen: set[str] = set()
+    for found in SUMMARY_LINE.finditer(text):
+        link = os.path.normpath(found["link"].partition("#")[0])
+        if link not in known or link in seen:
+            continue
+        seen.add(link)
+        depth = -1
+        if found["item"]:
+            indent = len(found["indent"].expandtabs(4))
+            while indents and indents[-1] >= indent:
+                indents.pop()
+            depth = len(indents)
+            indents.append(indent)
+        part = next((title for start, title in reversed(parts) if start < found.start()), None)
+        entries.append(Entry(link, depth, part))
+    return entries

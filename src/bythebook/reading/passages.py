@@ -1,0 +1,251 @@
+"""Cutting sections into passages of the right size: ranges of the source, nothing left out.
+
+A section within the maximum is one passage. A longer one is cut between blocks, evenly, near the
+target, and each later part repeats the end of the one before. A passage under the minimum joins a
+neighbour. Code, tables and maths are cut only when one is alone longer than the maximum.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import accumulate, pairwise
+
+from bythebook.models.chunk import MIN_TEXT, TOKENS_PER_WORD, WORD
+from bythebook.reading.blocks import Block, BlockKind
+from bythebook.reading.sections import Section
+from bythebook.reading.source import LINE_BREAK
+
+TARGET_TOKENS = 400
+MAX_TOKENS = 512
+MIN_TOKENS = 100
+OVERLAP_TOKENS = int(TARGET_TOKENS * 0.15)
+# Text without spaces (minified code, encoded data) must not grow without end.
+CHARACTERS_PER_TOKEN = 16
+
+SENTENCE_END = re.compile(
+    r"(?<=[.!?。！？])[\"')\]*_`]*\s+|(?<=[。！？])|(?:\r\n|\n|\r)[ \t]*(?=[-*+>|]|\d+[.)])"
+)
+
+
+@dataclass(frozen=True)
+class Unit:
+    """A piece that stays together, `body` being where it begins below its heading. `section` is
+    the index of the section it belongs to, `cuts` are where its end may be repeated from."""
+
+    start: int
+    end: int
+    section: int
+    kind: BlockKind
+    body: int
+    cuts: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True)
+class Passage:
+    """A range of the source, `core` being where it begins without repeated text."""
+
+    start: int
+    end: int
+    core: int
+    units: tuple[Unit, ...]
+
+
+class Ruler:
+    """Counts the tokens of a range without looking at its text again."""
+
+    def __init__(self, masked: str) -> None:
+        self.text = masked
+        found = list(WORD.finditer(masked))
+        self.starts = [word.start() for word in found]
+        self.lengths = list(accumulate((word.end() - word.start() for word in found), initial=0))
+
+    def tokens(self, start: int, end: int) -> float:
+        first, last = bisect_left(self.starts, start), bisect_left(self.starts, end)
+        by_length = (self.lengths[last] - self.lengths[first]) / CHARACTERS_PER_TOKEN
+        return max((last - first) * TOKENS_PER_WORD, by_length)
+
+    def widen(self, start: int, end: int) -> tuple[int, int]:
+        """Take in words before, then after, until the range has text enough for a chunk."""
+        first, last = bisect_left(self.starts, start), bisect_left(self.starts, end)
+        while first > 0 and self.lengths[last] - self.lengths[first] < MIN_TEXT:
+            first -= 1
+            start = self.starts[first]
+        while last < len(self.starts) and self.lengths[last] - self.lengths[first] < MIN_TEXT:
+            last += 1
+            end = self.starts[last] if last < len(self.starts) else len(self.text)
+        return start, end
+
+    def word_starts(self, start: int, end: int) -> list[int]:
+        return self.starts[bisect_left(self.starts, start) : bisect_left(self.starts, end)]
+
+
+def cut_passages(sections: Sequence[Section], masked: str) -> list[Passage]:
+    """Passages of one file in order; without their repeated text they tile it."""
+    ruler = Ruler(masked)
+    pieces = [
+        piece
+        for index, section in enumerate(sections)
+        for piece in _split(_units(section, index, ruler), ruler)
+    ]
+    pieces = _merge_small(pieces, sections, ruler)
+    return _with_overlap(pieces, ruler)
+
+
+def _size(units: Sequence[Unit], ruler: Ruler) -> float:
+    return ruler.tokens(units[0].start, units[-1].end)
+
+
+def _units(section: Section, index: int, ruler: Ruler) -> list[Unit]:
+    units = [
+        Unit(start, end, index, piece.kind, start, tuple(child.start for child in piece.children))
+        for block in section.blocks
+        for start, end, piece in _pieces(block, ruler)
+    ]
+    # A heading stays with what follows it, where both fit.
+    joined: list[Unit] = []
+    for unit in units:
+        heading = joined[-1] if joined and joined[-1].kind == "heading" else None
+        if heading and ruler.tokens(heading.start, unit.end) <= MAX_TOKENS:
+            joined[-1] = replace(unit, start=heading.start)
+        else:
+            joined.append(unit)
+    return joined
+
+
+def _pieces(block: Block, ruler: Ruler) -> list[tuple[int, int, Block]]:
+    """The block, or what it must be cut into to stay within the maximum."""
+    if ruler.tokens(block.start, block.end) <= MAX_TOKENS:
+        return [(block.start, block.end, block)]
+    if block.kind == "group" and block.children:
+        return [piece for child in block.children for piece in _pieces(child, ruler)]
+    pattern = LINE_BREAK if block.kind == "verbatim" else SENTENCE_END
+    cuts = [found.end() for found in pattern.finditer(ruler.text, block.start, block.end)]
+    return [
+        (start, end, block)
+        for piece_start, piece_end in _pack(block.start, block.end, cuts, ruler)
+        for start, end in (
+            [(piece_start, piece_end)]
+            if ruler.tokens(piece_start, piece_end) <= MAX_TOKENS
+            else _pack(piece_start, piece_end, _finest_cuts(piece_start, piece_end, ruler), ruler)
+        )
+    ]
+
+
+def _finest_cuts(start: int, end: int, ruler: Ruler) -> list[int]:
+    """Between words, and inside a word too long for any passage."""
+    longest = MAX_TOKENS * CHARACTERS_PER_TOKEN // 2
+    words = [*ruler.word_starts(start, end), end]
+    return [cut for word, following in pairwise(words) for cut in range(word, following, longest)]
+
+
+def _pack(start: int, end: int, cuts: Sequence[int], ruler: Ruler) -> list[tuple[int, int]]:
+    """Fill ranges up to the target, cutting only at `cuts`."""
+    packed: list[tuple[int, int]] = []
+    piece_start, last = start, start
+    for cut in [*cuts, end]:
+        if last > piece_start and ruler.tokens(piece_start, cut) > TARGET_TOKENS:
+            packed.append((piece_start, last))
+            piece_start = last
+        last = cut
+    if piece_start < end:
+        packed.append((piece_start, end))
+    return packed
+
+
+def _split(units: list[Unit], ruler: Ruler) -> list[list[Unit]]:
+    """The cut of a section into parts with the least deviation from the target."""
+    if _size(units, ruler) <= MAX_TOKENS:
+        return [units]
+    best: list[tuple[float, int]] = [(0.0, 0)]
+    for end in range(1, len(units) + 1):
+        choices: list[tuple[float, int]] = []
+        for start in range(end - 1, -1, -1):
+            size = ruler.tokens(units[start].start, units[end - 1].end)
+            if size > MAX_TOKENS and choices:
+                break
+            choices.append((best[start][0] + _cost(size, units[end - 1], start > 0), start))
+        best.append(min(choices))
+    parts: list[list[Unit]] = []
+    end = len(units)
+    while end:
+        start = best[end][1]
+        parts.append(units[start:end])
+        end = start
+    return parts[::-1]
+
+
+def _cost(size: float, last: Unit, repeats: bool) -> float:
+    with_overlap = size + (OVERLAP_TOKENS if repeats else 0)
+    cost = (with_overlap - TARGET_TOKENS) ** 2
+    if size < MIN_TOKENS:
+        cost += 10.0**6
+    if last.kind == "heading":  # it would stand at the end, away from its text
+        cost += 10.0**7
+    return cost
+
+
+def _merge_small(
+    pieces: list[list[Unit]], sections: Sequence[Section], ruler: Ruler
+) -> list[list[Unit]]:
+    """Join every piece under the minimum to a neighbour that can take it."""
+    done: list[list[Unit]] = []
+    waiting = pieces[::-1]
+    while waiting:
+        piece = waiting.pop()
+        if _size(piece, ruler) >= MIN_TOKENS:
+            done.append(piece)
+            continue
+        before = _joined([*done[-1], *piece], ruler) if done else None
+        after = _joined([*piece, *waiting[-1]], ruler) if waiting else None
+        if after and (before is None or _goes_on(piece, waiting[-1], sections, ruler)):
+            waiting[-1:] = after[::-1]
+        elif before:
+            done[-1:] = before
+        else:
+            done.append(piece)
+    return done
+
+
+def _joined(units: list[Unit], ruler: Ruler) -> list[list[Unit]] | None:
+    """The two as one, or cut anew where both parts then have their size."""
+    parts = _split(units, ruler)
+    fits = len(parts) == 1 or all(_size(part, ruler) >= MIN_TOKENS for part in parts)
+    return parts if fits else None
+
+
+def _goes_on(
+    piece: list[Unit], following: list[Unit], sections: Sequence[Section], ruler: Ruler
+) -> bool:
+    """An introduction goes with what it introduces, and small neighbours with each other."""
+    introduces = sections[following[0].section].level > sections[piece[-1].section].level
+    return introduces or _size(following, ruler) < MIN_TOKENS
+
+
+def _with_overlap(pieces: list[list[Unit]], ruler: Ruler) -> list[Passage]:
+    passages: list[Passage] = []
+    for index, units in enumerate(pieces):
+        start = core = units[0].start
+        previous = pieces[index - 1][-1] if index else None
+        if previous and previous.section == units[0].section:
+            budget = min(OVERLAP_TOKENS, MAX_TOKENS - _size(units, ruler))
+            start = _overlap_start(previous, budget, ruler)
+        start, end = ruler.widen(start, units[-1].end)
+        passages.append(Passage(start, end, core, tuple(units)))
+    return passages
+
+
+def _overlap_start(previous: Unit, budget: float, ruler: Ruler) -> int:
+    """Where the end of the part before begins that fits the budget: whole code, else sentences."""
+    start, end = previous.body, previous.end
+    candidates: list[Sequence[int]] = [[start], previous.cuts]
+    if previous.kind == "prose":
+        sentences = [found.end() for found in SENTENCE_END.finditer(ruler.text, start, end)]
+        candidates += [sentences, ruler.word_starts(start, end)]
+    for cuts in candidates:
+        for cut in cuts:
+            if cut < end and 0 < ruler.tokens(cut, end) <= budget:
+                return cut
+    return end

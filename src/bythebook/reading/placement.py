@@ -1,0 +1,263 @@
+"""Each page's module, chapter and lesson: from the path, the front matter and the manifest."""
+
+from __future__ import annotations
+
+import json
+import posixpath
+import re
+from collections import Counter
+from collections.abc import Hashable, Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass, replace
+from itertools import count
+from typing import Any
+
+from bythebook.models.chunk import lesson_key
+from bythebook.reading.addresses import page_address
+from bythebook.reading.head import Head
+from bythebook.reading.layout import Book
+from bythebook.reading.numbers import (
+    chapter_and_lesson,
+    humanise,
+    is_index,
+    natural_key,
+    own_number,
+    says_chapter,
+    without_number,
+)
+
+
+@dataclass(frozen=True)
+class Placement:
+    """Where a page stands. `numbered` says that its lesson number is its own, not from order."""
+
+    module: str
+    chapter: int
+    lesson: int
+    title: str
+    chapter_title: str
+    url: str
+    slug: str
+    numbered: bool = True
+    collides: bool = False
+
+    def chunk_key(self, book_id: str) -> str:
+        slug = self.slug if self.collides else ""
+        return lesson_key(book_id, self.module, self.chapter, self.lesson, slug)
+
+    def parent_key(self, book_id: str) -> str:
+        slug = self.slug if self.collides or not self.numbered else ""
+        return lesson_key(book_id, self.module, self.chapter, self.lesson, slug)
+
+    def to_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+@dataclass(frozen=True)
+class _Spot:
+    """A page's place before the numbers from order are handed out."""
+
+    file: str
+    module: str
+    chapter_folder: str | None
+    chapter: int | None
+    lesson: int | None
+
+
+def place_pages(book: Book, heads: Mapping[str, Head]) -> dict[str, Placement]:
+    """Placements in reading order. The same files with the same heads always give the same."""
+    order = _order(book, heads)
+    spots = _from_contents(book) if book.contents else [_from_path(book, file) for file in order]
+    spots = [_with_head(spot, heads[spot.file], book) for spot in spots]
+    chapters = _number_chapters(spots)
+    lessons = _number_lessons(spots, chapters)
+    titles = {file: heads[file].title or humanise(_title_name(file, book)) for file in order}
+    chapter_titles = _chapter_titles(spots, chapters, lessons, titles)
+    slugs = _slugs(order)
+    addresses = _addresses(book, heads, order)
+    placements: dict[str, Placement] = {}
+    taken: set[tuple[str, int, int]] = set()
+    for spot in spots:
+        key = (spot.module, chapters[spot.file], lessons[spot.file])
+        placements[spot.file] = Placement(
+            module=spot.module,
+            chapter=key[1],
+            lesson=key[2],
+            title=titles[spot.file],
+            chapter_title=chapter_titles.get(key[:2], titles[spot.file]),
+            url=addresses[spot.file],
+            slug=slugs[spot.file],
+            numbered=spot.lesson is not None,
+            collides=key in taken,
+        )
+        taken.add(key)
+    return placements
+
+
+def _title_name(file: str, book: Book) -> str:
+    folder, name = posixpath.split(file)
+    stem = name.rpartition(".")[0]
+    return (posixpath.basename(folder) or book.title) if is_index(stem) else stem
+
+
+def _order(book: Book, heads: Mapping[str, Head]) -> list[str]:
+    if book.contents:
+        return [entry.source_file for entry in book.contents]
+    listed = {file: rank for rank, file in enumerate(book.nav)}
+    positions = _folder_positions(book)
+
+    def key(file: str) -> tuple[Any, ...]:
+        parts = file.split("/")
+        folders = [
+            (0, positions.get("/".join(parts[: i + 1]), float("inf")), natural_key(part))
+            for i, part in enumerate(parts[:-1])
+        ]
+        position = heads[file].position
+        index = is_index(parts[-1].rpartition(".")[0])
+        own = -1.0 if index else float("inf") if position is None else position
+        # Pages of a folder come before its sub-folders, its index first.
+        return (listed.get(file, len(listed)), [*folders, (-1, own, natural_key(parts[-1]))])
+
+    return sorted(book.files, key=key)
+
+
+def _folder_positions(book: Book) -> dict[str, float]:
+    """Docusaurus keeps a folder's place in `_category_.json`."""
+    positions: dict[str, float] = {}
+    if book.flavor != "docusaurus":
+        return positions
+    for folder in {posixpath.dirname(file) for file in book.files}:
+        category = book.root / folder / "_category_.json"
+        if category.is_file():
+            try:
+                position = json.loads(category.read_bytes()).get("position")
+            except (ValueError, AttributeError):
+                continue
+            if isinstance(position, int | float):
+                positions[folder] = float(position)
+    return positions
+
+
+def _from_contents(book: Book) -> list[_Spot]:
+    """mdBook: a numbered entry is a chapter, what is nested below it are its lessons."""
+    spots: list[_Spot] = []
+    chapter = 0
+    for entry in book.contents:
+        module = _module_slug(entry.part) if entry.part else book.book_id
+        if entry.depth == 0:
+            chapter += 1
+        folder = str(chapter) if entry.depth >= 0 else None
+        own = 0 if entry.depth == 0 else None
+        number = chapter if entry.depth >= 0 else 0
+        spots.append(_Spot(entry.source_file, module, folder, number, own))
+    return spots
+
+
+def _module_slug(name: str) -> str:
+    return re.sub(r"[^\w.-]+", "-", name.strip().lower()).strip("-") or name
+
+
+def _from_path(book: Book, file: str) -> _Spot:
+    *folders, name = file.split("/")
+    stem = name.rpartition(".")[0]
+    module = _module_slug(without_number(folders[0])) if folders else book.book_id
+    if len(folders) >= 2:
+        chapter = own_number(folders[1])
+        lesson = None
+        if len(folders) == 2:
+            lesson = 0 if is_index(stem) else own_number(stem)
+        return _Spot(file, module, folders[1], chapter, lesson)
+    if both := chapter_and_lesson(stem):
+        return _Spot(file, module, None, *both)
+    if is_index(stem):
+        return _Spot(file, module, None, 0, 0)
+    if says_chapter(stem):
+        return _Spot(file, module, stem, own_number(stem), 0)
+    return _Spot(file, module, None, 0, own_number(stem))
+
+
+def _with_head(spot: _Spot, head: Head, book: Book) -> _Spot:
+    """Front matter overrides the path; the manifest's folder names override both."""
+    if head.module:
+        spot = replace(spot, module=head.module)
+    folder = spot.file
+    while folder := posixpath.dirname(folder):
+        if folder in book.manifest.modules:
+            spot = replace(spot, module=book.manifest.modules[folder])
+            break
+    if head.chapter is not None:
+        spot = replace(spot, chapter=head.chapter)
+    if head.lesson is not None:
+        spot = replace(spot, lesson=head.lesson)
+    return spot
+
+
+def _number_chapters(spots: list[_Spot]) -> dict[str, int]:
+    """A chapter folder without a number gets the next free one of its module."""
+    free = _FreeNumbers((spot.module, spot.chapter) for spot in spots)
+    given: dict[tuple[str, str | None], int] = {}
+    numbers: dict[str, int] = {}
+    for spot in spots:
+        key = (spot.module, spot.chapter_folder)
+        if spot.chapter is None and key not in given:
+            given[key] = free.next(spot.module)
+        numbers[spot.file] = given[key] if spot.chapter is None else spot.chapter
+    return numbers
+
+
+def _number_lessons(spots: list[_Spot], chapters: dict[str, int]) -> dict[str, int]:
+    """A page without a number gets the next free one of its chapter; 0 is the overview's."""
+    keys = {spot.file: (spot.module, chapters[spot.file]) for spot in spots}
+    free = _FreeNumbers((keys[spot.file], spot.lesson) for spot in spots)
+    return {
+        spot.file: free.next(keys[spot.file]) if spot.lesson is None else spot.lesson
+        for spot in spots
+    }
+
+
+class _FreeNumbers:
+    """Hands out 1, 2, 3 … for each key, leaving out those that are taken."""
+
+    def __init__(self, taken: Iterable[tuple[Hashable, int | None]]) -> None:
+        self.taken = set(taken)
+        self.counters: dict[Hashable, Iterator[int]] = {}
+
+    def next(self, key: Hashable) -> int:
+        counter = self.counters.setdefault(key, count(1))
+        return next(number for number in counter if (key, number) not in self.taken)
+
+
+def _chapter_titles(
+    spots: list[_Spot],
+    chapters: dict[str, int],
+    lessons: dict[str, int],
+    titles: dict[str, str],
+) -> dict[tuple[str, int], str]:
+    """The overview's title, else the folder's name; a page outside any chapter is its own."""
+    found: dict[tuple[str, int], str] = {}
+    for spot in spots:
+        key = (spot.module, chapters[spot.file])
+        if lessons[spot.file] == 0 and spot.lesson == 0:
+            found[key] = titles[spot.file]
+        elif spot.chapter_folder and not spot.chapter_folder.isdecimal():
+            found.setdefault(key, humanise(spot.chapter_folder))
+    return found
+
+
+def _slugs(files: list[str]) -> dict[str, str]:
+    """The path without its ending, unless two files differ in nothing else."""
+    counts = Counter(file.rpartition(".")[0] for file in files)
+    return {file: slug if counts[slug := file.rpartition(".")[0]] == 1 else file for file in files}
+
+
+def _addresses(book: Book, heads: Mapping[str, Head], order: list[str]) -> dict[str, str]:
+    """A partial has no page of its own: it is read on the first page that includes it."""
+    shown_on: dict[str, str] = {}
+    for file in order:
+        for target in heads[file].imports:
+            partial = posixpath.normpath(posixpath.join(posixpath.dirname(file), target))
+            shown_on.setdefault(partial, file)
+    addresses: dict[str, str] = {}
+    for file in order:
+        shown = shown_on.get(file, file)
+        addresses[file] = page_address(book.base_url, book.flavor, shown, heads[shown])
+    return addresses

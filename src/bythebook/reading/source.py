@@ -1,0 +1,76 @@
+"""A file of the book as text, with the arithmetic from lines to character offsets."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from bisect import bisect_right
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from bythebook.errors import InputError
+
+# The line breaks markdown-it knows; str.splitlines() knows more and would shift every offset.
+LINE_BREAK = re.compile(r"\r\n|\n|\r")
+
+
+@dataclass(frozen=True, slots=False)
+class Source:
+    """Offsets everywhere count characters of `text`, which is the decoded file, unchanged."""
+
+    path: str
+    text: str
+    hash: str
+
+    @cached_property
+    def line_starts(self) -> list[int]:
+        return [0, *(found.end() for found in LINE_BREAK.finditer(self.text))]
+
+    def offset_of_line(self, line: int) -> int:
+        """Where a line begins; past the last line, where the text ends."""
+        starts = self.line_starts
+        return starts[line] if line < len(starts) else len(self.text)
+
+    def line_of_offset(self, offset: int) -> int:
+        return bisect_right(self.line_starts, offset) - 1
+
+
+def hash_bytes(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()
+
+
+def hash_text(text: str) -> str:
+    return hash_bytes(text.encode("utf-8"))
+
+
+def decode(path: str, data: bytes) -> Source:
+    """The file's text, or an error that tells a person why it is none."""
+    if b"\0" in data:
+        raise InputError(
+            f"{path} is not a text file.", action="Remove it from the book or save it as UTF-8."
+        )
+    try:
+        text = data.decode("utf-8")
+    except UnicodeDecodeError as problem:
+        raise InputError(
+            f"{path} is not valid UTF-8 (byte {problem.start}).", action="Save it as UTF-8."
+        ) from problem
+    return Source(path=path, text=text, hash=hash_bytes(data))
+
+
+def read_bytes(root: Path, path: str, max_bytes: int) -> bytes:
+    """The file's bytes; one that can't be read or is too large is an error for this file alone."""
+    file = root / path
+    try:
+        size = file.stat().st_size
+        if size > max_bytes:
+            raise InputError(
+                f"{path} has {size / 1e6:.0f} MB, more than the {max_bytes / 1e6:.0f} MB allowed.",
+                action="Split it, or raise BYTHEBOOK_MAX_FILE_MB.",
+            )
+        return file.read_bytes()
+    except OSError as problem:
+        raise InputError(
+            f"{path} can't be read: {problem.strerror}.", action="Check the file and its rights."
+        ) from problem
