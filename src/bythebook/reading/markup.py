@@ -40,35 +40,8 @@ INTERESTING = re.compile(r"[\\`<{$]|^(?:import|export)\s", re.M)
 NOT_A_LINE_BREAK = re.compile(r"[^\r\n]")
 BLANKED_LINE = re.compile(r"^[ \t\u00a0]*\u00a0[ \t\u00a0]*$", re.M)
 INLINE_ELEMENTS = frozenset(
-    [
-        "a",
-        "abbr",
-        "b",
-        "bdi",
-        "bdo",
-        "cite",
-        "code",
-        "data",
-        "del",
-        "dfn",
-        "em",
-        "i",
-        "ins",
-        "kbd",
-        "mark",
-        "q",
-        "s",
-        "samp",
-        "small",
-        "span",
-        "strong",
-        "sub",
-        "sup",
-        "time",
-        "u",
-        "var",
-        "wbr",
-    ]
+    "a abbr b bdi bdo cite code data del dfn em i ins kbd mark q s samp small span strong sub sup "
+    "time u var wbr".split()
 )
 HIDDEN_ELEMENTS = frozenset({"script", "style", "svg", "head"})
 

@@ -1,0 +1,23 @@
+"""A book as the index knows it."""
+
+from __future__ import annotations
+
+from pydantic import AwareDatetime, BaseModel, Field
+
+
+class BookInfo(BaseModel):
+    """What `bythebook books` lists."""
+
+    book_id: str
+    title: str
+    total_chunks: int = Field(ge=0)
+    total_files: int = Field(ge=0)
+    embedding_model: str
+    dimension: int
+    chunker_version: int
+    language: str
+    collection_name: str
+    base_url: str
+    source: str
+    last_full_ingest: AwareDatetime | None = None
+    last_incremental_update: AwareDatetime | None = None

@@ -1,0 +1,109 @@
+"""S3's search request and response, as they enter and leave."""
+
+from __future__ import annotations
+
+from typing import Self
+
+from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+
+from bythebook.models.chunk import Uuid
+from bythebook.models.passage import Passage
+from bythebook.models.vocabulary import ProficiencyLevel, TeachingLayer
+
+MIN_QUERY = 3
+MAX_RESULTS = 20
+
+
+class SearchQuery(BaseModel):
+    """What to look for and where; every given filter must match. An unknown field is an error."""
+
+    model_config = ConfigDict(extra="forbid", str_strip_whitespace=True)
+
+    text: str = Field(min_length=MIN_QUERY, max_length=2000)
+    book_id: str = "physical-ai-robotics"
+    hardware_tier_filter: int = Field(default=1, ge=1, le=4, description="This tier or lower.")
+    module_filter: str | None = None
+    chapter_min: int | None = Field(default=None, ge=0)
+    chapter_max: int | None = Field(default=None, ge=0)
+    lesson_filter: int | None = Field(default=None, ge=0)
+    proficiency_levels: list[ProficiencyLevel] | None = Field(default=None, min_length=1)
+    layer_filter: TeachingLayer | None = None
+    parent_doc_id: Uuid | None = None
+    prefix: str | None = Field(
+        default=None, min_length=1, description="Beginning of the page's path or address."
+    )
+    limit: int = Field(default=5, ge=1, le=MAX_RESULTS)
+
+    @field_validator("text")
+    @classmethod
+    def _has_words(cls, text: str) -> str:
+        if not any(character.isalnum() for character in text):
+            raise ValueError("has no words")
+        return text
+
+    @model_validator(mode="after")
+    def _chapters_in_order(self) -> Self:
+        low, high = self.chapter_min, self.chapter_max
+        if low is not None and high is not None and low > high:
+            raise ValueError("chapter_min is above chapter_max")
+        return self
+
+
+class SearchResult(BaseModel):
+    """S3's result, with the address and the raw cosine beside it."""
+
+    id: str
+    text: str
+    score: float = Field(ge=0, le=1)
+    source_file: str
+    section_title: str | None
+    module: str
+    chapter: int
+    lesson: int
+    hardware_tier: int
+    proficiency_level: str
+    layer: str
+    chunk_index: int
+    total_chunks: int
+    parent_doc_id: str | None
+    prev_chunk_id: str | None
+    next_chunk_id: str | None
+    content_hash: str | None
+    title: str
+    chapter_title: str
+    heading_path: list[str]
+    url: str
+    spans: list[tuple[int, int, int]]
+    cosine: float
+    bm25: float
+
+    @classmethod
+    def of(cls, passage: Passage) -> Self:
+        fields = passage.metadata.model_dump(include=set(cls.model_fields) - {"spans"})
+        return cls(
+            id=passage.id,
+            text=passage.text,
+            score=passage.score,
+            cosine=passage.cosine,
+            bm25=passage.bm25,
+            spans=[(span.start, span.end, span.at) for span in passage.metadata.spans],
+            **fields,
+        )
+
+
+class SearchResponse(BaseModel):
+    """Results, best first. `total_found` counts the passages that the filters allow."""
+
+    query: str
+    results: list[SearchResult]
+    total_found: int = Field(ge=0)
+    hardware_tier_filter: int
+    module_filter: str | None
+    book_id: str
+
+    @model_validator(mode="after")
+    def _best_first(self) -> Self:
+        scores = [result.score for result in self.results]
+        if scores != sorted(scores, reverse=True):
+            raise ValueError("results are not ordered by score")
+        return self
