@@ -1,0 +1,49 @@
+"""Answers questions about a book only from what the book says."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from bythebook.errors import BookError as BookError
+    from bythebook.library import Library as Library
+    from bythebook.library import sample_book as sample_book
+    from bythebook.models.book import BookInfo as BookInfo
+    from bythebook.models.chunk import DocumentChunk as DocumentChunk
+    from bythebook.models.chunk import DocumentMetadata as DocumentMetadata
+    from bythebook.models.job import IngestionJob as IngestionJob
+    from bythebook.models.passage import Passage as Passage
+    from bythebook.models.search import SearchQuery as SearchQuery
+    from bythebook.models.search import SearchResponse as SearchResponse
+    from bythebook.models.search import SearchResult as SearchResult
+    from bythebook.models.state import IngestionRecord as IngestionRecord
+    from bythebook.models.state import IngestionState as IngestionState
+    from bythebook.retrieval.search import Found as Found
+    from bythebook.settings import Settings as Settings
+
+# Loaded when first used, so that a command pays only for what it needs.
+_PUBLIC = {
+    "BookError": "errors",
+    "BookInfo": "models.book",
+    "DocumentChunk": "models.chunk",
+    "DocumentMetadata": "models.chunk",
+    "Found": "retrieval.search",
+    "IngestionJob": "models.job",
+    "IngestionRecord": "models.state",
+    "IngestionState": "models.state",
+    "Library": "library",
+    "Passage": "models.passage",
+    "SearchQuery": "models.search",
+    "SearchResponse": "models.search",
+    "SearchResult": "models.search",
+    "Settings": "settings",
+    "sample_book": "library",
+}
+__all__ = sorted(_PUBLIC)
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _PUBLIC:
+        raise AttributeError(f"module 'bythebook' has no attribute {name!r}")
+    return getattr(import_module(f"bythebook.{_PUBLIC[name]}"), name)

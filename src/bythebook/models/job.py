@@ -21,6 +21,7 @@ class IngestionJob(BaseModel):
     files_skipped: int = Field(default=0, ge=0)
     files_deleted: int = Field(default=0, ge=0)
     total_files: int = Field(default=0, ge=0)
+    files_to_process: int = Field(default=0, ge=0, description="Those that are new or changed.")
     chunks_created: int = Field(default=0, ge=0)
     chunks_deleted: int = Field(default=0, ge=0)
     chunks_embedded: int = Field(default=0, ge=0, description="How many needed a new vector.")

@@ -1,0 +1,40 @@
+# Two commands: `make demo` and `make test`. Each does all of its own set-up.
+PYTHON ?= python3
+BIN := .venv/bin
+export PIP_CONSTRAINT := $(CURDIR)/constraints.txt
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+
+.PHONY: demo test lint bench install install-dev weights clean
+
+demo: install
+	$(BIN)/bythebook demo
+
+test: install-dev lint
+	test -n "$$QDRANT_URL" || scripts/get_qdrant.sh || true
+	$(BIN)/pytest -n 2 --dist loadgroup
+
+lint: install-dev
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+
+bench: install-dev
+	$(BIN)/python benchmarks/run.py
+
+install: .venv/.installed
+install-dev: .venv/.installed-dev
+
+.venv/.installed: pyproject.toml constraints.txt
+	test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	$(BIN)/pip install --quiet --editable .
+	touch $@
+
+.venv/.installed-dev: .venv/.installed
+	$(BIN)/pip install --quiet --editable '.[dev]'
+	touch $@
+
+weights: install-dev
+	$(BIN)/python scripts/make_minilm.py
+
+clean:
+	rm -rf .venv .tools .mypy_cache .pytest_cache .ruff_cache .hypothesis

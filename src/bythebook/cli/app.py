@@ -1,0 +1,57 @@
+"""The command line. Each command is a file beside this one; heavy parts load when used."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated
+
+import typer
+
+from bythebook.cli import books, demo, doctor, ingest, jobs, search
+from bythebook.cli.output import print_error
+from bythebook.errors import BookError
+
+app = typer.Typer(
+    name="bythebook",
+    help="Ask a book; get only what the book says.",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+)
+
+
+def _version(show: bool) -> None:
+    if show:
+        from importlib.metadata import version
+
+        typer.echo(version("bythebook"))
+        raise typer.Exit
+
+
+@app.callback()
+def _main(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version.")
+    ] = False,
+) -> None:
+    """Ask a book; get only what the book says."""
+
+
+for command in (ingest, search, books, jobs, doctor, demo):
+    app.command(name=command.__name__.rpartition(".")[2])(command.command)
+
+
+def main() -> None:
+    """Run a command; an error a person can act on is one sentence and an exit status."""
+    try:
+        app()
+    except BookError as problem:
+        print_error(problem, as_json="--json" in sys.argv)
+        sys.exit(problem.exit_status)
+    except KeyboardInterrupt:
+        sys.stderr.write("Stopped.\n")
+        sys.exit(130)
+    except BrokenPipeError:
+        sys.stderr.close()
+        sys.exit(0)

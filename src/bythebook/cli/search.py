@@ -1,0 +1,129 @@
+"""`bythebook search`: the passages that fit a question best."""
+
+from __future__ import annotations
+
+import asyncio
+from textwrap import TextWrapper
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from pydantic import ValidationError
+
+from bythebook.cli.output import input_error, out, print_json
+from bythebook.cli.snippet import snippet
+
+if TYPE_CHECKING:
+    from bythebook.models.passage import Passage
+
+# Fields of the query under the names a person gives them here.
+OPTIONS = {
+    "text": "TEXT",
+    "hardware_tier_filter": "--tier",
+    "module_filter": "--module",
+    "chapter_min": "--chapter-min",
+    "chapter_max": "--chapter-max",
+    "lesson_filter": "--lesson",
+    "proficiency_levels": "--level",
+    "layer_filter": "--layer",
+    "parent_doc_id": "--parent",
+    "prefix": "--prefix",
+    "limit": "--limit",
+}
+
+
+WIDTH = 100
+INDENT = "   "
+
+
+def command(
+    text: Annotated[str, typer.Argument(help="What to look for, at least 3 characters.")],
+    book: Annotated[str | None, typer.Option("--book", help="Id of the book.")] = None,
+    limit: Annotated[int, typer.Option(help="Results, 1 to 20.")] = 5,
+    tier: Annotated[int, typer.Option(help="Only passages of this hardware tier or lower.")] = 4,
+    module: Annotated[str | None, typer.Option(help="Only this module.")] = None,
+    chapter_min: Annotated[int | None, typer.Option(help="From this chapter on.")] = None,
+    chapter_max: Annotated[int | None, typer.Option(help="Up to this chapter.")] = None,
+    lesson: Annotated[int | None, typer.Option(help="Only lessons of this number.")] = None,
+    level: Annotated[
+        list[str] | None, typer.Option(help="A proficiency level, A1 to C2; may be repeated.")
+    ] = None,
+    layer: Annotated[str | None, typer.Option(help="A teaching layer, L1 to L4.")] = None,
+    parent: Annotated[str | None, typer.Option(help="Only the lesson with this id.")] = None,
+    prefix: Annotated[
+        str | None, typer.Option(help="Only pages whose path or address begins so.")
+    ] = None,
+    context: Annotated[int, typer.Option(help="Neighbours to show around each result.")] = 0,
+    json: Annotated[bool, typer.Option("--json", help="Print the response as JSON.")] = False,
+) -> None:
+    """Search a book by meaning and by words."""
+    fields = {
+        "text": text,
+        "limit": limit,
+        "hardware_tier_filter": tier,
+        "module_filter": module,
+        "chapter_min": chapter_min,
+        "chapter_max": chapter_max,
+        "lesson_filter": lesson,
+        "proficiency_levels": level or None,
+        "layer_filter": layer,
+        "parent_doc_id": parent,
+        "prefix": prefix,
+    }
+    asyncio.run(search(book, fields, context, as_json=json))
+
+
+async def search(
+    book_id: str | None, fields: dict[str, Any], context: int = 0, as_json: bool = False
+) -> None:
+    from bythebook.library import Library
+    from bythebook.models.search import SearchQuery, SearchResponse, SearchResult
+
+    try:
+        SearchQuery(**fields)  # what is wrong with the words needs no index to say
+    except ValidationError as problem:
+        raise input_error(problem, OPTIONS) from problem
+    async with await Library.open() as library:
+        book = await library.book(book_id)
+        query = SearchQuery(**fields, book_id=book.book_id)
+        found = await library.search(query)
+        response = SearchResponse(
+            query=query.text,
+            results=[SearchResult.of(passage) for passage in found.passages],
+            total_found=found.total,
+            hardware_tier_filter=query.hardware_tier_filter,
+            module_filter=query.module_filter,
+            book_id=query.book_id,
+        )
+        if as_json:
+            print_json(response.model_dump(mode="json"))
+            return
+        if not found.passages:
+            out().print("Nothing in the book matches these filters.")
+        for rank, passage in enumerate(found.passages, 1):
+            around = [passage]
+            if context > 0:
+                around = await library.context(book.book_id, passage.id, context, context)
+            _show(rank, passage, around, query.text, book.language)
+
+
+def _show(rank: int, passage: Passage, around: list[Passage], question: str, language: str) -> None:
+    from rich.markup import escape
+
+    place = passage.metadata
+    console = out()
+    path = escape(" › ".join(place.heading_path))
+    console.print(f"[bold]{rank}. {path}[/bold]  [cyan]{passage.score:.2f}[/cyan]")
+    console.print(
+        f"   [dim]{escape(place.module)} · chapter {place.chapter} · lesson {place.lesson}[/dim]"
+    )
+    console.print(f"   [blue]{escape(place.url)}[/blue]", soft_wrap=True)
+    if len(around) > 1:
+        shown = "\n\n".join(neighbour.text for neighbour in around)
+    else:
+        shown = snippet(passage.text, question, language)
+    wrapper = TextWrapper(
+        min(console.width, WIDTH), initial_indent=INDENT, subsequent_indent=INDENT
+    )
+    for line in shown.splitlines():
+        console.print(escape(wrapper.fill(line)), soft_wrap=True)
+    console.print()

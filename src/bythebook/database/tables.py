@@ -1,0 +1,98 @@
+"""The tables, the same on SQLite and PostgreSQL. A change here needs a migration beside it."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+
+from sqlalchemy import (
+    JSON,
+    Column,
+    DateTime,
+    ForeignKey,
+    Index,
+    Integer,
+    MetaData,
+    String,
+    Table,
+    Text,
+    TypeDecorator,
+)
+
+# The newest migration: a database that says the same needs no look at the migrations.
+REVISION = "0001"
+
+metadata = MetaData()
+
+
+class UtcDateTime(TypeDecorator[datetime]):
+    """SQLite forgets time zones; every time here is UTC."""
+
+    impl = DateTime(timezone=True)
+    cache_ok = True
+
+    def process_bind_param(self, value: datetime | None, dialect: Any) -> datetime | None:
+        return value.astimezone(UTC) if value else None
+
+    def process_result_value(self, value: datetime | None, dialect: Any) -> datetime | None:
+        if value is None:
+            return None
+        return value.astimezone(UTC) if value.tzinfo else value.replace(tzinfo=UTC)
+
+
+books = Table(
+    "books",
+    metadata,
+    Column("book_id", String(100), primary_key=True),
+    Column("title", Text, nullable=False),
+    Column("language", String(35), nullable=False),
+    Column("base_url", Text, nullable=False),
+    Column("source", Text, nullable=False),
+    Column("collection_name", String(64), nullable=False),
+    Column("embedding_model", Text, nullable=False),
+    Column("dimension", Integer, nullable=False),
+    Column("chunker_version", Integer, nullable=False),
+    Column("last_full_ingest", UtcDateTime),
+    Column("last_incremental_update", UtcDateTime),
+)
+
+files = Table(
+    "files",
+    metadata,
+    Column("book_id", ForeignKey("books.book_id", ondelete="CASCADE"), primary_key=True),
+    Column("source_file", Text, primary_key=True),
+    Column("file_hash", String(64), nullable=False),
+    Column("chunk_ids", JSON, nullable=False),
+    Column("chunk_count", Integer, nullable=False),
+    Column("ingested_at", UtcDateTime, nullable=False),
+    Column("module", Text, nullable=False),
+    Column("chapter", Integer, nullable=False),
+    Column("lesson", Integer, nullable=False),
+    Column("parent_doc_id", String(36), nullable=False),
+    Column("url", Text, nullable=False),
+    Column("chunker_version", Integer, nullable=False),
+    Column("head", JSON, nullable=False),
+    Column("placement", JSON, nullable=False),
+)
+
+jobs = Table(
+    "jobs",
+    metadata,
+    Column("job_id", Integer, primary_key=True, autoincrement=True),
+    Column("book_id", String(100), nullable=False),
+    Column("mode", String(20), nullable=False),
+    Column("status", String(20), nullable=False),
+    Column("files_processed", Integer, nullable=False, default=0),
+    Column("files_skipped", Integer, nullable=False, default=0),
+    Column("files_deleted", Integer, nullable=False, default=0),
+    Column("total_files", Integer, nullable=False, default=0),
+    Column("files_to_process", Integer, nullable=False, default=0),
+    Column("chunks_created", Integer, nullable=False, default=0),
+    Column("chunks_deleted", Integer, nullable=False, default=0),
+    Column("chunks_embedded", Integer, nullable=False, default=0),
+    Column("started_at", UtcDateTime, nullable=False),
+    Column("completed_at", UtcDateTime),
+    Column("error_message", Text),
+    Column("warnings", JSON, nullable=False, default=list),
+    Index("idx_jobs_book", "book_id", "status"),
+)

@@ -1,0 +1,39 @@
+"""What every embedder can do, whatever runs behind it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+class Embedder(Protocol):
+    """Turns text into vectors of unit length."""
+
+    @property
+    def name(self) -> str:
+        """The model, as it is remembered beside every vector it made."""
+
+    @property
+    def dimension(self) -> int:
+        """Numbers in one vector."""
+
+    @property
+    def texts_embedded(self) -> int:
+        """Documents embedded so far; queries don't count."""
+
+    async def embed_documents(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """One row for each text, in the order given."""
+
+    async def embed_query(self, text: str) -> NDArray[np.float32]:
+        """One vector, to be compared with those of documents."""
+
+    async def close(self) -> None:
+        """Give back threads and connections; a closed embedder is not used again."""
+
+
+def encodable(text: str) -> str:
+    """The text without lone surrogates, which JSON may bring in and UTF-8 can't carry out."""
+    return text.encode("utf-8", "replace").decode("utf-8")

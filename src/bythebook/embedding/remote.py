@@ -1,0 +1,222 @@
+"""What the embedding services have in common: batches, retries, checks and errors."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from typing import Any, ClassVar, Literal, Self
+
+import httpx
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import SecretStr
+
+from bythebook.embedding.embedder import encodable
+from bythebook.errors import ConfigurationError, EmbeddingError
+from bythebook.settings import Settings
+
+Purpose = Literal["document", "query"]
+Sleep = Callable[[float], Awaitable[None]]
+
+PAUSES = (1.0, 2.0, 4.0, 8.0, 16.0)
+LONGEST_PAUSE = 60.0
+IN_FLIGHT = 4
+# A token is at least one byte, so bytes bound what services count in tokens.
+BYTES_PER_TEXT = 8_000
+BYTES_PER_REQUEST = 200_000
+
+
+class RemoteEmbedder(ABC):
+    """An HTTP service; a subclass says how one request and its answer are written."""
+
+    service: ClassVar[str]
+    key_variable: ClassVar[str]
+    url_variable: ClassVar[str]
+    model_variable: ClassVar[str]
+    dimensions: ClassVar[dict[str, int]]
+    texts_per_request: ClassVar[int]
+
+    def __init__(
+        self,
+        *,
+        model: str,
+        key: SecretStr | None,
+        url: str,
+        timeout: float,
+        sleep: Sleep = asyncio.sleep,
+    ) -> None:
+        if model not in self.dimensions:
+            known = ", ".join(self.dimensions)
+            raise ConfigurationError(
+                f"{self.service} embeddings are not prepared for the model {model}.",
+                action=f"Set {self.model_variable} to one of: {known}.",
+            )
+        self.name = model
+        self.dimension = self.dimensions[model]
+        self.texts_embedded = 0
+        self._url = url
+        self._timeout = timeout
+        self._sleep = sleep
+        self._free = asyncio.Semaphore(IN_FLIGHT)
+        self._client = httpx.AsyncClient(headers=self._authorization(key), timeout=timeout)
+
+    @classmethod
+    @abstractmethod
+    def from_settings(cls, settings: Settings, *, sleep: Sleep = asyncio.sleep) -> Self:
+        """The service as the settings describe it; a missing key is an error at once."""
+
+    @abstractmethod
+    def _body(self, texts: Sequence[str], purpose: Purpose) -> dict[str, Any]:
+        """The JSON to send."""
+
+    @abstractmethod
+    def _vectors(self, answer: Any) -> Any:
+        """The rows in the JSON that came back, in the order of the texts."""
+
+    async def embed_documents(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        batches = list(self._batches(texts))
+        try:
+            async with asyncio.TaskGroup() as group:
+                tasks = [group.create_task(self._embed(batch, "document")) for batch in batches]
+        except ExceptionGroup as problems:
+            first = problems.exceptions[0]
+            raise first from first.__cause__
+        parts = [task.result() for task in tasks]
+        return np.concatenate([np.empty((0, self.dimension), np.float32), *parts])
+
+    async def embed_query(self, text: str) -> NDArray[np.float32]:
+        rows = await self._embed([_sendable(text)], "query")
+        return rows.reshape(self.dimension)
+
+    async def close(self) -> None:
+        await self._client.aclose()
+
+    def _authorization(self, key: SecretStr | None) -> dict[str, str]:
+        if key is None:
+            return {}
+        value = key.get_secret_value().strip()
+        # Checked here because the HTTP library would quote the whole key in its complaint.
+        if not value or not all("!" <= character <= "~" for character in value):
+            raise ConfigurationError(
+                f"The key in {self.key_variable} holds characters that no key has.",
+                action=f"Set {self.key_variable} again, without spaces or line breaks.",
+            )
+        return {"Authorization": f"Bearer {value}"}
+
+    def _batches(self, texts: Sequence[str]) -> Iterator[list[str]]:
+        batch: list[str] = []
+        size = 0
+        for text in map(_sendable, texts):
+            length = len(text.encode())
+            if batch and (
+                len(batch) == self.texts_per_request or size + length > BYTES_PER_REQUEST
+            ):
+                yield batch
+                batch, size = [], 0
+            batch.append(text)
+            size += length
+        if batch:
+            yield batch
+
+    async def _embed(self, texts: Sequence[str], purpose: Purpose) -> NDArray[np.float32]:
+        async with self._free:
+            response = await self._post(self._body(texts, purpose))
+        try:
+            rows = np.array(self._vectors(response.json()), np.float64)
+        except (ValueError, TypeError, KeyError, IndexError, AttributeError) as problem:
+            raise self._unusable() from problem
+        if rows.shape != (len(texts), self.dimension) or not np.isfinite(rows).all():
+            raise self._unusable()
+        lengths = np.linalg.norm(rows, axis=1, keepdims=True)
+        if not lengths.all():
+            raise self._unusable()
+        if purpose == "document":
+            self.texts_embedded += len(texts)
+        return np.asarray(rows / lengths, np.float32)
+
+    async def _post(self, body: dict[str, Any]) -> httpx.Response:
+        for pause in (*PAUSES, None):
+            response: httpx.Response | None = None
+            try:
+                # Around the whole exchange: the client's own limit starts again with every byte.
+                async with asyncio.timeout(self._timeout):
+                    response = await self._client.post(self._url, json=body)
+            except (httpx.TransportError, TimeoutError) as problem:
+                if pause is None:
+                    raise self._failed("could not be reached or did not answer") from problem
+            except (httpx.InvalidURL, httpx.HTTPError) as problem:
+                raise self._misplaced() from problem
+            if response is not None:
+                if response.is_success:
+                    return response
+                self._raise_if_final(response)
+                if pause is None:
+                    raise self._failed(f"kept failing with status {response.status_code}")
+            if pause is not None:
+                await self._sleep(max(pause, _retry_after(response)))
+        raise AssertionError("the last attempt returns or raises")
+
+    def _raise_if_final(self, response: httpx.Response) -> None:
+        """Raise unless trying again may help. What the service says is not quoted: it may hold
+        the text or parts of the key."""
+        status = response.status_code
+        if status in (401, 403):
+            raise ConfigurationError(
+                f"{self.service} refused the key or was given none (status {status}).",
+                action=f"Set {self.key_variable} to a valid key.",
+            )
+        if status == 404:
+            raise self._misplaced()
+        if status == 429 and b"insufficient_quota" in response.content:
+            raise EmbeddingError(
+                f"The {self.service} account has no credit left.",
+                action=f"Add credit, or set {self.key_variable} to another account's key.",
+            )
+        if status != 429 and status != 408 and status < 500:
+            raise EmbeddingError(
+                f"{self.service} rejected a request for embeddings (status {status}).",
+                action=f"Check {self.model_variable} and {self.url_variable}.",
+                details={"status": status},
+            )
+
+    def _misplaced(self) -> ConfigurationError:
+        return ConfigurationError(
+            f"The address of {self.service} is wrong or it has no model {self.name}.",
+            action=f"Check {self.url_variable} and {self.model_variable}.",
+        )
+
+    def _failed(self, what: str) -> EmbeddingError:
+        return EmbeddingError(
+            f"{self.service} embeddings {what} in {len(PAUSES) + 1} attempts.",
+            action="Try again later; what was stored before is kept.",
+        )
+
+    def _unusable(self) -> EmbeddingError:
+        return EmbeddingError(
+            f"{self.service} answered with something other than the vectors asked for.",
+            action=f"Check that {self.url_variable} points to a server that has {self.name}.",
+        )
+
+
+def _sendable(text: str) -> str:
+    """What a service accepts: not blank, which is refused, and not longer than its limit."""
+    if not text.strip():
+        return "."
+    return encodable(text).encode()[:BYTES_PER_TEXT].decode(errors="ignore")
+
+
+def _retry_after(response: httpx.Response | None) -> float:
+    """Seconds the service asks to wait, as a number or a date; 0 when it doesn't say."""
+    value = response.headers.get("retry-after", "") if response is not None else ""
+    try:
+        seconds = float(value)
+    except ValueError:
+        try:
+            seconds = (parsedate_to_datetime(value) - datetime.now(UTC)).total_seconds()
+        except (ValueError, TypeError):
+            return 0.0
+    return min(max(seconds, 0.0), LONGEST_PAUSE) if math.isfinite(seconds) else 0.0

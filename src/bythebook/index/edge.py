@@ -1,0 +1,343 @@
+"""The embedded index: the Qdrant engine inside this process.
+
+The engine has no async interface and holds the interpreter's lock, so one thread owns it and
+every call is handed to that thread. That also makes each call one step for all readers. Work
+that was handed over runs to its end even when the coroutine that waits for it is cancelled.
+
+One process may have a folder open. Open it after forking, never before: the engine's threads do
+not exist in the child.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import TypeVar
+
+import qdrant_edge as edge
+
+from bythebook.errors import StoreError
+from bythebook.index import journal, shard
+from bythebook.index.collection import DENSE, SPARSE, other_dimension
+from bythebook.index.models import (
+    Filter,
+    PointStruct,
+    QueryRequest,
+    Record,
+    ScoredPoint,
+)
+from bythebook.index.store import Selection, StoreInfo
+from bythebook.index.translate import (
+    from_record,
+    from_scored,
+    to_filter,
+    to_point,
+    to_query,
+    to_selection,
+)
+from bythebook.index.validation import (
+    check_filter,
+    check_ids,
+    check_integer,
+    check_key,
+    check_points,
+    check_request,
+    check_selection,
+)
+from bythebook.index.verify import took_effect
+
+T = TypeVar("T")
+
+
+class EdgeStore:
+    """A `VectorStore` in a folder."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._thread: ThreadPoolExecutor | None = None
+        self._process = 0
+        self._shard: edge.EdgeShard | None = None
+        self._dimension = 0
+        self._broken = False
+
+    async def open(self, dimension: int) -> None:
+        """Open the folder or create it, and finish a switch that a crash interrupted."""
+        await self._hand_over(lambda: self._open(dimension))
+
+    async def close(self) -> None:
+        """Let go of the folder; it can be opened again."""
+        if self._thread is not None:
+            await self._hand_over(self._close)
+            self._thread.shutdown(wait=False)
+            self._thread = None
+
+    async def drop(self) -> None:
+        """Delete the folder and all that is in it."""
+
+        def work() -> None:
+            self._close()
+            with shard.engine_errors(self._path):
+                shard.remove(self._path)
+
+        await self._hand_over(work)
+
+    async def recover(self, dimension: int) -> shard.Recovery:
+        """Rebuild a damaged index from what can be read; the damaged folder is kept aside."""
+
+        def work() -> shard.Recovery:
+            self._close()
+            return shard.rebuild(self._path, dimension)
+
+        return await self._hand_over(work)
+
+    async def replace(
+        self, points: Sequence[PointStruct], stale: Sequence[str], *, durable: bool = True
+    ) -> None:
+        """Write and remove as one step, for readers and for a crash."""
+        await self._use(lambda engine: self._replace(engine, points, stale, durable))
+
+    async def delete(self, filter: Filter) -> None:
+        """Remove the points that match."""
+
+        def work(engine: edge.EdgeShard) -> None:
+            check_filter(filter, selective=True)
+            chosen = to_filter(filter)
+            assert chosen is not None
+            engine.update(edge.UpdateOperation.delete_points_by_filter(chosen))
+            self._commit(engine)
+            if engine.count(edge.CountRequest(exact=True, filter=chosen)):
+                raise self._ignored()
+
+        await self._use(work)
+
+    async def flush(self) -> None:
+        """Return when everything written is on disk."""
+        await self._use(self._commit)
+
+    async def optimize(self) -> None:
+        """Rewrite segments with many deleted points; blocks every other call meanwhile."""
+
+        def work(engine: edge.EdgeShard) -> None:
+            engine.flush()
+            shard.forget_segments(self._path)
+            engine.optimize()
+            self._commit(engine)
+
+        await self._use(work)
+
+    async def query_batch(self, requests: Sequence[QueryRequest]) -> list[list[ScoredPoint]]:
+        """Answer all requests on one state of the index."""
+
+        def work(engine: edge.EdgeShard) -> list[list[ScoredPoint]]:
+            for request in requests:
+                check_request(request, self._dimension)
+            if not requests:
+                return []
+            batch = edge.QueryBatchRequest([to_query(request) for request in requests])
+            return [[from_scored(hit) for hit in hits] for hits in engine.query_batch(batch)]
+
+        return await self._use(work)
+
+    async def retrieve(
+        self,
+        ids: Sequence[str],
+        with_payload: Selection = True,
+        with_vectors: Selection = False,
+    ) -> list[Record]:
+        """The points with these ids, in that order."""
+
+        def work(engine: edge.EdgeShard) -> list[Record]:
+            check_ids(ids)
+            payload, vectors = _selections(with_payload, with_vectors)
+            found = map(from_record, engine.retrieve(list(ids), payload, vectors))
+            by_id = {record.id: record for record in found}
+            return [by_id[wanted] for wanted in ids if wanted in by_id]
+
+        return await self._use(work)
+
+    async def scroll(
+        self,
+        filter: Filter | None = None,
+        limit: int = 100,
+        offset: str | None = None,
+        with_payload: Selection = True,
+        with_vectors: Selection = False,
+    ) -> tuple[list[Record], str | None]:
+        """One page of matching points, and where the next one starts."""
+
+        def work(engine: edge.EdgeShard) -> tuple[list[Record], str | None]:
+            check_filter(filter)
+            check_integer("limit", limit, 1)
+            check_ids([] if offset is None else [offset])
+            payload, vectors = _selections(with_payload, with_vectors)
+            page, following = engine.scroll(
+                edge.ScrollRequest(
+                    offset=offset,
+                    limit=limit,
+                    filter=to_filter(filter),
+                    with_payload=payload,
+                    with_vector=vectors,
+                )
+            )
+            return [from_record(part) for part in page], str(following) if following else None
+
+        return await self._use(work)
+
+    async def count(self, filter: Filter | None = None) -> int:
+        """How many points match."""
+
+        def work(engine: edge.EdgeShard) -> int:
+            check_filter(filter)
+            return engine.count(edge.CountRequest(exact=True, filter=to_filter(filter)))
+
+        return await self._use(work)
+
+    async def facet(
+        self, key: str, filter: Filter | None = None, limit: int = 1000
+    ) -> dict[str | int, int]:
+        """Values of an indexed field with their counts."""
+
+        def work(engine: edge.EdgeShard) -> dict[str | int, int]:
+            check_key(key)
+            check_filter(filter)
+            check_integer("limit", limit, 1)
+            request = edge.FacetRequest(key, limit=limit, exact=True, filter=to_filter(filter))
+            # A value whose points are all deleted stays in the engine's list until it tidies up.
+            return {hit.value: hit.count for hit in engine.facet(request).hits if hit.count}
+
+        return await self._use(work)
+
+    async def info(self) -> StoreInfo:
+        """Where the index stands."""
+
+        def work(engine: edge.EdgeShard) -> StoreInfo:
+            missing = shard.missing_segments(self._path)
+            return StoreInfo(
+                engine="embedded",
+                location=str(self._path),
+                collection=self._path.name,
+                dimension=self._dimension,
+                points=engine.count(edge.CountRequest(exact=True)),
+                healthy=not missing,
+                status=f"parts missing: {len(missing)}" if missing else "ok",
+            )
+
+        return await self._use(work)
+
+    async def _use(self, work: Callable[[edge.EdgeShard], T]) -> T:
+        """Run `work` on the open index."""
+
+        def guarded() -> T:
+            if self._broken:
+                raise StoreError(
+                    f"The index in {self._path} failed earlier and was not opened again.",
+                    action="Start bythebook again; if that fails, run `bythebook doctor --repair`.",
+                )
+            if self._shard is None:
+                raise StoreError("The index is not open.", action="This is a bug; report it.")
+            try:
+                with shard.engine_errors(self._path):
+                    return work(self._shard)
+            except shard.EnginePanic:
+                self._broken = True
+                raise
+
+        return await self._hand_over(guarded)
+
+    async def _hand_over(self, work: Callable[[], T]) -> T:
+        if self._thread is None:
+            self._thread = ThreadPoolExecutor(1, thread_name_prefix="bythebook-index")
+            self._process = os.getpid()
+        elif self._process != os.getpid():
+            raise StoreError(
+                "The index was opened before this process was forked off.",
+                action="Open it in the process that uses it; the embedded index serves only one.",
+            )
+        return await asyncio.get_running_loop().run_in_executor(self._thread, work)
+
+    def _open(self, dimension: int) -> None:
+        if self._shard is not None and not self._broken:
+            if dimension != self._dimension:
+                raise other_dimension(self._path.name, self._dimension, dimension)
+            return
+        self._close()
+        engine = shard.open_shard(self._path, dimension)
+        try:
+            with shard.engine_errors(self._path):
+                pending = journal.read(self._path)
+                if pending is not None:
+                    check_points(*pending, dimension)
+                    self._apply(engine, *pending)
+        except BaseException:
+            engine.close()
+            raise
+        self._shard, self._dimension = engine, dimension
+
+    def _close(self) -> None:
+        engine, self._shard = self._shard, None
+        broken, self._broken = self._broken, False
+        if engine is None:
+            return
+        try:
+            with shard.engine_errors(self._path):
+                if not broken:
+                    self._commit(engine)
+        finally:
+            engine.close()
+
+    def _replace(
+        self,
+        engine: edge.EdgeShard,
+        points: Sequence[PointStruct],
+        stale: Sequence[str],
+        durable: bool,
+    ) -> None:
+        check_points(points, stale, self._dimension)
+        # Either alone is one record of the engine's log and needs no journal.
+        if points and stale:
+            journal.write(self._path, points, stale)
+        try:
+            self._apply(engine, points, stale, durable=durable or bool(stale))
+        except BaseException:
+            # Nobody may see half of the switch; opening again makes it whole.
+            self._broken = True
+            raise
+
+    def _apply(
+        self,
+        engine: edge.EdgeShard,
+        points: Sequence[PointStruct],
+        stale: Sequence[str],
+        *,
+        durable: bool = True,
+    ) -> None:
+        if points:
+            engine.update(edge.UpdateOperation.upsert_points([to_point(p) for p in points]))
+        if stale:
+            engine.update(edge.UpdateOperation.delete_points(list(stale)))
+        if durable:
+            self._commit(engine)
+        if not took_effect(engine, points, stale):
+            raise self._ignored()
+        journal.clear(self._path)
+
+    def _commit(self, engine: edge.EdgeShard) -> None:
+        engine.flush()
+        shard.note_segments(self._path)
+
+    def _ignored(self) -> StoreError:
+        return StoreError(
+            f"The index in {self._path} did not take a write; its log does not fit its content.",
+            action="Run `bythebook doctor --repair` to rebuild it from what it holds.",
+        )
+
+
+def _selections(
+    payload: Selection, vectors: Selection
+) -> tuple[bool | list[str], bool | list[str]]:
+    check_selection(payload, None)
+    check_selection(vectors, (DENSE, SPARSE))
+    return to_selection(payload), to_selection(vectors)

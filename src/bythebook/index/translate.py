@@ -1,0 +1,209 @@
+"""Between our words and those of the embedded engine, whose classes only look the same.
+
+What comes in has passed `validation`; what it let through and this can't say is an error here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import qdrant_edge as edge
+
+from bythebook.errors import InputError
+from bythebook.index.collection import DENSE, PAYLOAD_INDEXES, SPARSE, TENANT
+from bythebook.index.models import (
+    Filter,
+    PointStruct,
+    Prefetch,
+    QueryRequest,
+    Record,
+    ScoredPoint,
+    SearchParams,
+    SparseVector,
+    Vector,
+)
+from bythebook.index.validation import kind
+
+_DEFAULT_RRF_K = 2
+_DEFAULT_LIMIT = 10
+"""Both are what a server takes when nothing is said."""
+
+
+def to_config(dimension: int) -> edge.EdgeConfig:
+    """Exact search (a threshold of 0 builds no graph) and a write-ahead log."""
+    return edge.EdgeConfig(
+        vectors={DENSE: edge.EdgeVectorParams(size=dimension, distance=edge.Distance.Cosine)},
+        sparse_vectors={SPARSE: edge.EdgeSparseVectorParams(modifier=edge.Modifier.Idf)},
+        optimizers=edge.EdgeOptimizersConfig(indexing_threshold=0),
+        wal_enabled=True,
+    )
+
+
+def to_index(field: str) -> edge.UpdateOperation:
+    """The operation that indexes one payload field."""
+    if PAYLOAD_INDEXES[field] == "integer":
+        return edge.UpdateOperation.create_field_index(field, edge.PayloadSchemaType.Integer)
+    params = edge.KeywordIndexParams(is_tenant=field == TENANT)
+    return edge.UpdateOperation.create_field_index(field, params)
+
+
+def to_point(point: PointStruct) -> edge.Point:
+    """A point as the engine stores it."""
+    vectors: dict[str, Any] = {name: _to_vector(part) for name, part in point.vector.items()}
+    return edge.Point(point.id, vectors, point.payload or {})
+
+
+def to_filter(value: Filter | None) -> edge.Filter | None:
+    """A filter; an unknown condition raises."""
+    if value is None:
+        return None
+    return edge.Filter(
+        must=_to_conditions(value.must),
+        should=_to_conditions(value.should),
+        must_not=_to_conditions(value.must_not),
+    )
+
+
+def to_query(request: QueryRequest) -> edge.QueryRequest:
+    """A whole query with its stages."""
+    return edge.QueryRequest(
+        limit=_DEFAULT_LIMIT if request.limit is None else request.limit,
+        offset=request.offset or 0,
+        query=_to_scoring(request),
+        prefetches=_to_prefetches(request.prefetch),
+        with_vector=to_selection(request.with_vector),
+        with_payload=to_selection(request.with_payload),
+        filter=to_filter(request.filter),
+        score_threshold=request.score_threshold,
+        params=_to_params(request.params),
+    )
+
+
+def to_selection(value: bool | Sequence[str] | None) -> bool | list[str]:
+    """What to bring back; nothing unless asked for."""
+    if value is None or isinstance(value, bool):
+        return bool(value)
+    return list(value)
+
+
+def from_scored(point: edge.ScoredPoint) -> ScoredPoint:
+    """A hit in our words."""
+    return ScoredPoint(
+        id=str(point.id),
+        version=point.version,
+        score=point.score,
+        payload=point.payload,
+        vector=_from_vectors(point.vector),
+    )
+
+
+def from_record(record: edge.Record) -> Record:
+    """A stored point in our words."""
+    return Record(id=str(record.id), payload=record.payload, vector=_from_vectors(record.vector))
+
+
+def _to_vector(vector: Vector) -> list[float] | edge.SparseVector:
+    if kind(vector) == "SparseVector":
+        assert not isinstance(vector, Sequence)
+        indices = [int(index) for index in vector.indices]
+        return edge.SparseVector(indices, [float(value) for value in vector.values])
+    assert not isinstance(vector, SparseVector)
+    return [float(value) for value in vector]
+
+
+def _to_conditions(conditions: Any) -> list[Any] | None:
+    if conditions is None:
+        return None
+    if not isinstance(conditions, list | tuple):
+        conditions = [conditions]
+    return [_to_condition(condition) for condition in conditions]
+
+
+def _to_condition(condition: Any) -> Any:
+    match kind(condition):
+        case "Filter":
+            return to_filter(condition)
+        case "HasIdCondition":
+            return edge.HasIdCondition(set(condition.has_id))
+        case "IsEmptyCondition":
+            return edge.IsEmptyCondition(condition.is_empty.key)
+        case "FieldCondition":
+            if condition.range is not None:
+                return edge.FieldCondition(condition.key, range=_to_range(condition.range))
+            return edge.FieldCondition(condition.key, match=_to_match(condition.match))
+        case other:
+            raise InputError(f"The embedded engine has no filter condition {other}.")
+
+
+def _to_range(value: Any) -> edge.RangeFloat:
+    return edge.RangeFloat(gte=value.gte, gt=value.gt, lte=value.lte, lt=value.lt)
+
+
+def _to_match(match: Any) -> Any:
+    match kind(match):
+        case "MatchValue":
+            return edge.MatchValue(match.value)
+        case "MatchAny":
+            return edge.MatchAny(list(match.any))
+        case "MatchExcept":
+            return edge.MatchExcept(list(match.except_))
+        case other:
+            raise InputError(f"The embedded engine has no match {other}.")
+
+
+def _to_params(params: SearchParams | None) -> edge.SearchParams | None:
+    if params is None:
+        return None
+    idf = None
+    if params.idf is not None:
+        idf = edge.IdfParams(corpus=to_filter(params.idf.corpus))
+    return edge.SearchParams(hnsw_ef=params.hnsw_ef, exact=bool(params.exact), idf=idf)
+
+
+def _to_scoring(stage: QueryRequest | Prefetch) -> Any:
+    query: Any = stage.query
+    match kind(query):
+        case "NoneType":
+            return None
+        case "FusionQuery":
+            if str(query.fusion) == "dbsf":
+                return edge.Fusion.Dbsf()
+            return edge.Fusion.Rrf(k=_DEFAULT_RRF_K)
+        case "RrfQuery":
+            k = _DEFAULT_RRF_K if query.rrf.k is None else query.rrf.k
+            weights = query.rrf.weights
+            return edge.Fusion.Rrf(k=k, weights=None if weights is None else list(weights))
+        case "SparseVector" | "list" | "tuple" | "ndarray":
+            return edge.Query.Nearest(_to_vector(query), stage.using)
+        case other:
+            raise InputError(f"The embedded engine has no query {other}.")
+
+
+def _to_prefetches(stages: Any) -> list[edge.Prefetch] | None:
+    if stages is None:
+        return None
+    if not isinstance(stages, list | tuple):
+        stages = [stages]
+    return [
+        edge.Prefetch(
+            limit=_DEFAULT_LIMIT if stage.limit is None else stage.limit,
+            query=_to_scoring(stage),
+            prefetches=_to_prefetches(stage.prefetch),
+            params=_to_params(stage.params),
+            filter=to_filter(stage.filter),
+            score_threshold=stage.score_threshold,
+        )
+        for stage in stages
+    ]
+
+
+def _from_vectors(vectors: Any) -> dict[str, Vector] | None:
+    if not vectors:
+        return None
+    return {
+        name: SparseVector(indices=vector.indices, values=vector.values)
+        if isinstance(vector, edge.SparseVector)
+        else vector
+        for name, vector in vectors.items()
+    }

@@ -1,0 +1,135 @@
+"""What the database knows of books and their files."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from sqlalchemy import delete, func, insert, select, update
+from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
+
+from bythebook.database.tables import books, files
+from bythebook.errors import BookNotFound
+from bythebook.models.book import BookInfo
+from bythebook.models.state import IngestionRecord, IngestionState
+
+
+class Catalog:
+    """Books and files, read and written in one place."""
+
+    def __init__(self, engine: AsyncEngine) -> None:
+        self.engine = engine
+
+    async def books(self) -> list[BookInfo]:
+        counts = (
+            select(
+                files.c.book_id,
+                func.count().label("total_files"),
+                func.sum(files.c.chunk_count).label("total_chunks"),
+            )
+            .group_by(files.c.book_id)
+            .subquery()
+        )
+        query = (
+            select(
+                books,
+                func.coalesce(counts.c.total_files, 0).label("total_files"),
+                func.coalesce(counts.c.total_chunks, 0).label("total_chunks"),
+            )
+            .join(counts, counts.c.book_id == books.c.book_id, isouter=True)
+            .order_by(books.c.book_id)
+        )
+        async with self.engine.connect() as connection:
+            rows = await connection.execute(query)
+            return [BookInfo.model_validate(dict(row)) for row in rows.mappings()]
+
+    async def book(self, book_id: str) -> BookInfo:
+        known = await self.books()
+        for book in known:
+            if book.book_id == book_id:
+                return book
+        names = ", ".join(book.book_id for book in known)
+        raise BookNotFound(
+            f"There is no book {book_id!r} in the index.",
+            action=f"Choose one of: {names}." if names else "Run `bythebook ingest PATH` first.",
+        )
+
+    async def only_book(self, configured: str | None) -> BookInfo:
+        """The book to use when none is named."""
+        if configured:
+            return await self.book(configured)
+        known = await self.books()
+        if not known:
+            raise BookNotFound(
+                "There is no book in the index.", action="Run `bythebook ingest PATH` first."
+            )
+        if len(known) > 1:
+            names = ", ".join(book.book_id for book in known)
+            raise BookNotFound(
+                f"There are several books: {names}.",
+                action="Name one with --book, or set BYTHEBOOK_BOOK.",
+            )
+        return known[0]
+
+    async def state(self, book_id: str, collection: str) -> IngestionState:
+        async with self.engine.connect() as connection:
+            book = (
+                (await connection.execute(select(books).where(books.c.book_id == book_id)))
+                .mappings()
+                .first()
+            )
+            rows = await connection.execute(select(files).where(files.c.book_id == book_id))
+            records = {
+                row["source_file"]: IngestionRecord.model_validate(dict(row))
+                for row in rows.mappings()
+            }
+        return IngestionState(
+            book_id=book_id,
+            collection_name=collection,
+            records=records,
+            last_full_ingest=book["last_full_ingest"] if book else None,
+            last_incremental_update=book["last_incremental_update"] if book else None,
+        )
+
+    async def save_book(self, book_id: str, values: dict[str, Any]) -> None:
+        async with self.engine.begin() as connection:
+            await _upsert_book(connection, book_id, values)
+
+    async def save_files(self, records: Sequence[IngestionRecord]) -> None:
+        """Replace the rows of these files in one transaction."""
+        if not records:
+            return
+        async with self.engine.begin() as connection:
+            for record in records:
+                await connection.execute(_file(record.book_id, record.source_file))
+            await connection.execute(insert(files), [record.model_dump() for record in records])
+
+    async def forget_file(self, book_id: str, source_file: str) -> None:
+        async with self.engine.begin() as connection:
+            await connection.execute(_file(book_id, source_file))
+
+    async def forget_book(self, book_id: str) -> None:
+        async with self.engine.begin() as connection:
+            await connection.execute(delete(files).where(files.c.book_id == book_id))
+            await connection.execute(delete(books).where(books.c.book_id == book_id))
+
+    async def pages_with_prefix(self, book_id: str, prefix: str) -> list[str]:
+        """Parent ids of the pages whose path or address begins so."""
+        starts = files.c.source_file.startswith(prefix, autoescape=True) | files.c.url.startswith(
+            prefix, autoescape=True
+        )
+        query = select(files.c.parent_doc_id).where(files.c.book_id == book_id, starts)
+        async with self.engine.connect() as connection:
+            return [row[0] for row in await connection.execute(query)]
+
+
+def _file(book_id: str, source_file: str) -> Any:
+    return delete(files).where(files.c.book_id == book_id, files.c.source_file == source_file)
+
+
+async def _upsert_book(connection: AsyncConnection, book_id: str, values: dict[str, Any]) -> None:
+    found = await connection.execute(
+        update(books).where(books.c.book_id == book_id).values(**values)
+    )
+    if found.rowcount == 0:
+        await connection.execute(insert(books).values(book_id=book_id, **values))

@@ -1,0 +1,315 @@
+"""A book into the index: incremental, reader-atomic file by file, restartable at any point."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any
+
+from bythebook.embedding.embedder import Embedder
+from bythebook.errors import BookError, ConfigurationError
+from bythebook.index.store import VectorStore
+from bythebook.ingestion.catalog import Catalog
+from bythebook.ingestion.jobs import Jobs
+from bythebook.ingestion.plan import Plan, make_plan, read_page
+from bythebook.ingestion.points import (
+    Known,
+    Vector,
+    all_points,
+    book_filter,
+    embedding_key,
+    known_points,
+    make_point,
+)
+from bythebook.models.book import BookInfo
+from bythebook.models.chunk import now, parent_id
+from bythebook.models.job import IngestionJob
+from bythebook.models.state import IngestionRecord
+from bythebook.models.vocabulary import IngestionMode
+from bythebook.reading.document import CHUNKER_VERSION, Document
+from bythebook.reading.layout import Book
+
+# Chunks embedded in one go: enough to keep every core busy, little enough to lose to a crash.
+BATCH_CHUNKS = 64
+# Until then the engine's word statistics still count deleted points.
+OPTIMIZE_AFTER_DELETED = 0.2
+MAX_WARNINGS = 100
+
+OnProgress = Callable[[IngestionJob], None]
+OpenStore = Callable[[bool], Awaitable[VectorStore]]
+
+
+@dataclass(frozen=True)
+class _Page:
+    """A file on its way into the index."""
+
+    file: str
+    file_hash: str
+    document: Document
+    known: Known
+
+
+@dataclass
+class Ingestion:
+    """One run over one book. The caller holds the book's lock."""
+
+    book: Book
+    mode: IngestionMode
+    catalog: Catalog
+    jobs: Jobs
+    embedder: Embedder
+    open_store: OpenStore
+    collection: str
+    max_bytes: int
+    on_progress: OnProgress = lambda _job: None
+
+    async def run(self) -> IngestionJob:
+        """Do the work and return the job; an error leaves it failed, with all finished files in."""
+        last = await self.jobs.list(self.book.book_id, limit=1)
+        self.after_crash = bool(last) and last[0].status != "completed"
+        self.job = await self.jobs.start(self.book.book_id, self.mode)
+        try:
+            await self._run()
+        except (Exception, asyncio.CancelledError) as problem:
+            self.job.status = "failed"
+            self.job.completed_at = now()
+            self.job.error_message = _reason(problem)
+            await asyncio.shield(self.jobs.save(self.job))
+            raise
+        self.job.status = "completed"
+        self.job.completed_at = now()
+        await self.jobs.save(self.job)
+        return await self.jobs.get(self.job.job_id)
+
+    async def _run(self) -> None:
+        known = await self._known_book()
+        self._check_stamp(known)
+        state = await self.catalog.state(self.book.book_id, self.collection)
+        plan = await asyncio.to_thread(make_plan, self.book, state, self.mode, self.max_bytes)
+        self.job.total_files = plan.total_files
+        self.job.files_to_process = len(plan.process)
+        self.on_progress(self.job)
+        self.job.warnings = plan.warnings
+        if not (plan.nothing_to_do and known and not self.after_crash):
+            store = await self.open_store(self.mode == "recreate")
+            if self.mode == "recreate":
+                await self._forget(store)
+                known = None
+            elif self.after_crash:
+                await self._remove_orphans(store, {*state.records, *plan.process})
+            self.book_saved = known is not None
+            await self._process(store, plan, fresh=known is None and not self.after_crash)
+            for file in plan.deleted:
+                await self._delete(store, file)
+            await self._tidy(store)
+        self.job.files_skipped = plan.total_files - self.job.files_processed
+        self.job.warnings = _shortened(self.job.warnings)
+        await self._save_book()
+
+    async def _known_book(self) -> BookInfo | None:
+        books = await self.catalog.books()
+        return next((book for book in books if book.book_id == self.book.book_id), None)
+
+    def _check_stamp(self, known: BookInfo | None) -> None:
+        """Vectors of two embedders, or chunks of two chunkers, never stand in one book."""
+        if known is None or self.mode == "recreate":
+            return
+        if known.embedding_model != self.embedder.name:
+            raise ConfigurationError(
+                f"{known.book_id} was indexed with {known.embedding_model}, and the embedder is "
+                f"now {self.embedder.name}.",
+                action="Run the same command with --mode recreate, or set BYTHEBOOK_EMBEDDER back.",
+            )
+        if known.collection_name != self.collection:
+            raise ConfigurationError(
+                f"{known.book_id} is in the collection {known.collection_name}, and the setting "
+                f"is now {self.collection}.",
+                action="Run the same command with --mode recreate, or set QDRANT_COLLECTION_NAME "
+                "back.",
+            )
+        if known.chunker_version != CHUNKER_VERSION and self.mode == "incremental":
+            raise ConfigurationError(
+                f"{known.book_id} was cut into chunks by version {known.chunker_version}, and "
+                f"this is version {CHUNKER_VERSION}.",
+                action="Run the same command with --mode full.",
+            )
+
+    async def _forget(self, store: VectorStore) -> None:
+        selection = book_filter(self.book.book_id)
+        self.job.chunks_deleted += await store.count(selection)
+        await self.catalog.forget_book(self.book.book_id)
+        await store.delete(selection)
+
+    async def _remove_orphans(self, store: VectorStore, expected: set[str]) -> None:
+        """A run that died may have written files the database never heard of."""
+        indexed = await store.facet("source_file", book_filter(self.book.book_id), limit=1_000_000)
+        for file in indexed:
+            if file not in expected:
+                await self._delete(store, str(file), was_known=False)
+
+    async def _process(self, store: VectorStore, plan: Plan, fresh: bool) -> None:
+        """While one batch is being embedded, the one before is written and the next is read."""
+        self.written: set[str] = set()
+        embedding: asyncio.Task[tuple[list[_Page], dict[tuple[str, ...], Vector]]] | None = None
+        files = iter(plan.process)
+        try:
+            while True:
+                batch = await self._read_batch(store, plan, files, fresh)
+                embedded = await embedding if embedding else None
+                embedding = asyncio.create_task(self._embed(batch)) if batch else None
+                if embedded:
+                    await self._write(store, plan, *embedded)
+                if embedding is None:
+                    return
+        finally:
+            if embedding:
+                embedding.cancel()
+                await asyncio.gather(embedding, return_exceptions=True)
+
+    async def _read_batch(
+        self, store: VectorStore, plan: Plan, files: Any, fresh: bool
+    ) -> list[_Page]:
+        pages: list[_Page] = []
+        chunks = 0
+        for file in files:
+            try:
+                file_hash, document = await asyncio.to_thread(
+                    read_page, self.book, file, plan.placements[file], self.max_bytes
+                )
+            except BookError as problem:  # it could be read a moment ago, when the plan was made
+                self.job.warnings.append(f"{problem.message} It was skipped. {problem.action}")
+                continue
+            self.job.warnings += [f"{file}: {problem}" for problem in document.problems]
+            known = Known()
+            if not fresh:
+                known = await known_points(
+                    store, self.book.book_id, file, document.chunks, self.embedder.name
+                )
+            pages.append(_Page(file, file_hash, document, known))
+            chunks += len(document.chunks)
+            if chunks >= BATCH_CHUNKS:
+                break
+        return pages
+
+    async def _embed(self, pages: list[_Page]) -> tuple[list[_Page], dict[tuple[str, ...], Vector]]:
+        vectors: dict[tuple[str, ...], Vector] = {}
+        missing: dict[tuple[str, ...], str] = {}
+        for page in pages:
+            for chunk in page.document.chunks:
+                key = embedding_key(chunk)
+                if key in page.known.vectors:
+                    vectors[key] = page.known.vectors[key]
+                else:
+                    missing[key] = chunk.embedded_text
+        missing = {key: text for key, text in missing.items() if key not in vectors}
+        if missing:
+            embedded = await self.embedder.embed_documents(list(missing.values()))
+            vectors |= dict(zip(missing, embedded.tolist(), strict=True))
+            self.job.chunks_embedded += len(missing)
+        return pages, vectors
+
+    async def _write(
+        self,
+        store: VectorStore,
+        plan: Plan,
+        pages: Sequence[_Page],
+        vectors: dict[tuple[str, ...], Vector],
+    ) -> None:
+        records: list[IngestionRecord] = []
+        for page in pages:
+            await self._write_page(store, page, vectors)
+            records.append(self._record(page, plan))
+            self.job.files_processed += 1
+        await store.flush()
+        if not self.book_saved:  # a known book keeps its old stamp until every file has the new
+            await self._save_book()
+            self.book_saved = True
+        await self.catalog.save_files(records)
+        await self.jobs.save(self.job)
+        self.on_progress(self.job)
+
+    async def _write_page(
+        self, store: VectorStore, page: _Page, vectors: dict[tuple[str, ...], Vector]
+    ) -> None:
+        written_at = now()
+        points = [
+            make_point(
+                chunk,
+                vectors[embedding_key(chunk)],
+                model=self.embedder.name,
+                language=self.book.language,
+                previous=page.known.points.get(chunk.id),
+                written_at=written_at,
+            )
+            for chunk in page.document.chunks
+        ]
+        ids = {point.id for point in points}
+        # A renumbered neighbour may by now own an id that this file had.
+        stale = [old for old in page.known.points if old not in ids and old not in self.written]
+        await store.replace(points, stale, durable=False)
+        self.written |= ids
+        self.job.chunks_created += len(ids - page.known.points.keys())
+        self.job.chunks_deleted += len(stale)
+
+    def _record(self, page: _Page, plan: Plan) -> IngestionRecord:
+        placement = plan.placements[page.file]
+        return IngestionRecord(
+            source_file=page.file,
+            file_hash=page.file_hash,
+            chunk_ids=[chunk.id for chunk in page.document.chunks],
+            chunk_count=len(page.document.chunks),
+            ingested_at=now(),
+            chunker_version=CHUNKER_VERSION,
+            book_id=self.book.book_id,
+            module=placement.module,
+            chapter=placement.chapter,
+            lesson=placement.lesson,
+            parent_doc_id=parent_id(placement.parent_key(self.book.book_id)),
+            url=placement.url,
+            head=plan.heads[page.file].to_json(),
+            placement=placement.to_json(),
+        )
+
+    async def _delete(self, store: VectorStore, file: str, was_known: bool = True) -> None:
+        selection = book_filter(self.book.book_id, source_file=file)
+        gone = await all_points(store, selection)
+        await store.delete(selection)
+        await self.catalog.forget_file(self.book.book_id, file)
+        self.job.chunks_deleted += len(gone)
+        self.job.files_deleted += was_known
+
+    async def _tidy(self, store: VectorStore) -> None:
+        total = await store.count(book_filter(self.book.book_id))
+        if self.job.chunks_deleted > OPTIMIZE_AFTER_DELETED * max(total, 1):
+            await store.optimize()
+
+    async def _save_book(self) -> None:
+        values: dict[str, Any] = {
+            "title": self.book.title,
+            "language": self.book.language,
+            "base_url": self.book.base_url,
+            "source": str(self.book.root),
+            "collection_name": self.collection,
+            "embedding_model": self.embedder.name,
+            "dimension": self.embedder.dimension,
+            "chunker_version": CHUNKER_VERSION,
+        }
+        field = "last_incremental_update" if self.mode == "incremental" else "last_full_ingest"
+        await self.catalog.save_book(self.book.book_id, {**values, field: now()})
+
+
+def _reason(problem: BaseException) -> str:
+    if isinstance(problem, BookError):
+        return str(problem)
+    if isinstance(problem, asyncio.CancelledError):
+        return "It was stopped; run the same ingest again to continue."
+    return f"Unexpected {type(problem).__name__}: {problem}"
+
+
+def _shortened(warnings: list[str]) -> list[str]:
+    if len(warnings) <= MAX_WARNINGS:
+        return warnings
+    more = len(warnings) - MAX_WARNINGS
+    return [*islice(warnings, MAX_WARNINGS), f"… and {more} more warnings"]

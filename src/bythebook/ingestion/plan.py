@@ -1,0 +1,97 @@
+"""What an ingest has to do, found out by reading no more than it must."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+from bythebook.errors import InputError
+from bythebook.models.state import IngestionState
+from bythebook.models.vocabulary import IngestionMode
+from bythebook.reading.document import CHUNKER_VERSION, Document, read_document
+from bythebook.reading.frontmatter import read_front_matter
+from bythebook.reading.head import Head, read_head
+from bythebook.reading.layout import Book
+from bythebook.reading.placement import Placement, place_pages
+from bythebook.reading.source import decode, hash_bytes, read_bytes
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Files to process in reading order, and those that need nothing. `moved` are unchanged files
+    whose number, title or address changed because others did."""
+
+    new: tuple[str, ...]
+    modified: tuple[str, ...]
+    moved: tuple[str, ...]
+    deleted: tuple[str, ...]
+    process: tuple[str, ...]
+    heads: dict[str, Head]
+    placements: dict[str, Placement]
+    total_files: int
+    warnings: list[str] = field(default_factory=list)
+
+    @property
+    def nothing_to_do(self) -> bool:
+        return not self.process and not self.deleted
+
+
+def make_plan(book: Book, state: IngestionState, mode: IngestionMode, max_bytes: int) -> Plan:
+    """Hash every file, read the heads of changed ones, lay the book out, compare."""
+    warnings = list(book.problems)
+    hashes: dict[str, str] = {}
+    heads: dict[str, Head] = {}
+    unreadable: set[str] = set()
+    for file in book.files:
+        record = state.records.get(file)
+        try:
+            data = read_bytes(book.root, file, max_bytes)
+            file_hash = hash_bytes(data)
+            if record and record.file_hash == file_hash:
+                heads[file] = Head.from_json(record.head)
+            else:
+                source = decode(file, data)
+                heads[file], problems = read_head(source.text, read_front_matter(source.text))
+                warnings += [f"{file}: {problem}" for problem in problems]
+            hashes[file] = file_hash
+        except InputError as problem:
+            warnings.append(f"{problem.message} It was skipped. {problem.action}")
+            unreadable.add(file)
+            if record:  # what was indexed of it stays until it can be read again
+                heads[file] = Head.from_json(record.head)
+                hashes[file] = record.file_hash
+    readable = tuple(file for file in book.files if file in heads)
+    placements = place_pages(_only(book, readable), heads)
+    new, modified, deleted = state.get_changed_files(hashes)
+    deleted = [file for file in deleted if file not in unreadable]
+    moved = [
+        file
+        for file in readable
+        if file in state.records and state.records[file].placement != placements[file].to_json()
+    ]
+    outdated = {
+        file for file, record in state.records.items() if record.chunker_version != CHUNKER_VERSION
+    }
+    due = {*new, *modified, *moved, *outdated} if mode == "incremental" else set(readable)
+    return Plan(
+        new=tuple(new),
+        modified=tuple(modified),
+        moved=tuple(file for file in moved if file not in set(modified)),
+        deleted=tuple(deleted),
+        process=tuple(file for file in placements if file in due and file not in unreadable),
+        heads=heads,
+        placements=placements,
+        total_files=len(book.files),
+        warnings=warnings,
+    )
+
+
+def _only(book: Book, files: tuple[str, ...]) -> Book:
+    known = set(files)
+    contents = tuple(entry for entry in book.contents if entry.source_file in known)
+    return replace(book, files=files, contents=contents)
+
+
+def read_page(book: Book, file: str, placement: Placement, max_bytes: int) -> tuple[str, Document]:
+    """The file's hash and its chunks, as it is now."""
+    source = decode(file, read_bytes(book.root, file, max_bytes))
+    return source.hash, read_document(book, source, read_front_matter(source.text), placement)

@@ -1,0 +1,219 @@
+"""All of a person's books behind one object: ingest them, search them, read around a passage."""
+
+from __future__ import annotations
+
+import asyncio
+from importlib import resources
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from sqlalchemy.ext.asyncio import AsyncEngine
+
+from bythebook.database.engine import open_database
+from bythebook.embedding.choose import make_embedder
+from bythebook.embedding.embedder import Embedder
+from bythebook.errors import ConfigurationError, StoreError
+from bythebook.index.choose import make_store
+from bythebook.index.store import StoreInfo, VectorStore
+from bythebook.ingestion.catalog import Catalog
+from bythebook.ingestion.ingest import Ingestion, OnProgress
+from bythebook.ingestion.jobs import Jobs
+from bythebook.ingestion.lock import BookLocks
+from bythebook.ingestion.lost import forget_missing_files
+from bythebook.ingestion.plan import Plan, make_plan
+from bythebook.ingestion.points import book_filter
+from bythebook.models.book import BookInfo
+from bythebook.models.job import IngestionJob
+from bythebook.models.passage import Passage
+from bythebook.models.search import SearchQuery
+from bythebook.models.vocabulary import IngestionMode
+from bythebook.reading.layout import Book, check_book_id, find_book
+from bythebook.retrieval.context import find_passage, surroundings, whole_lesson
+from bythebook.retrieval.search import Found, Searcher
+from bythebook.settings import Settings, load_settings
+
+
+class Library:
+    """Opens what it needs when it needs it: a run with nothing to do touches no index."""
+
+    def __init__(self, settings: Settings, engine: AsyncEngine, embedder: Embedder) -> None:
+        self.settings = settings
+        self.engine = engine
+        self.embedder = embedder
+        self.catalog = Catalog(engine)
+        self.job_table = Jobs(engine)
+        self.locks = BookLocks(settings.home)
+        self._store: VectorStore | None = None
+        self._opening = asyncio.Lock()
+
+    @classmethod
+    async def open(cls, settings: Settings | None = None) -> Self:
+        settings = settings or load_settings()
+        try:
+            settings.home.mkdir(parents=True, exist_ok=True)
+        except OSError as problem:
+            raise ConfigurationError(
+                f"The data folder {settings.home} can't be made: {problem.strerror}.",
+                action="Set BYTHEBOOK_HOME to a folder you may write to.",
+            ) from problem
+        embedder = make_embedder(settings)
+        return cls(settings, await open_database(settings.database), embedder)
+
+    async def close(self) -> None:
+        if self._store:
+            await self._store.close()
+            self._store = None
+        await self.embedder.close()
+        await self.engine.dispose()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        problem: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        await self.close()
+
+    async def store(self, recreate: bool = False) -> VectorStore:
+        """The open index; with `recreate` one of another dimension makes way if none is lost."""
+        async with self._opening:
+            if self._store is None:
+                store = make_store(self.settings)
+                try:
+                    await store.open(self.embedder.dimension)
+                except ConfigurationError:
+                    if not recreate:
+                        raise
+                    await self._make_way(store)
+                except StoreError:
+                    if not recreate or self.settings.qdrant_url:
+                        raise
+                    await self._rebuild(store)
+                self._store = store
+            return self._store
+
+    async def _make_way(self, store: VectorStore) -> None:
+        kept = [
+            book.book_id
+            for book in await self.catalog.books()
+            if book.collection_name == self.settings.collection
+            and book.dimension != self.embedder.dimension
+        ]
+        if len(kept) > 1:
+            raise ConfigurationError(
+                f"The index holds other vectors for the books {', '.join(kept)}.",
+                action="Give this book an index of its own with QDRANT_COLLECTION_NAME, or remove "
+                "the others with `bythebook books --remove ID`.",
+            )
+        await store.drop()
+        await store.open(self.embedder.dimension)
+
+    async def ingest(
+        self,
+        path: Path,
+        *,
+        book_id: str | None = None,
+        mode: IngestionMode = "incremental",
+        on_progress: OnProgress = lambda _job: None,
+    ) -> IngestionJob:
+        """Bring a book's index up to date with its folder."""
+        book = await asyncio.to_thread(find_book, path, book_id)
+        with self.locks.writing(book.book_id):
+            await self.job_table.fail_interrupted(
+                lambda other: other != book.book_id and self.locks.is_writing(other)
+            )
+            return await Ingestion(
+                book=book,
+                mode=mode,
+                catalog=self.catalog,
+                jobs=self.job_table,
+                embedder=self.embedder,
+                open_store=self.store,
+                collection=self.settings.collection,
+                max_bytes=self._max_bytes,
+                on_progress=on_progress,
+            ).run()
+
+    async def changes(self, path: Path, *, book_id: str | None = None) -> tuple[Book, Plan]:
+        """What an incremental ingest would do, without doing it."""
+        book = await asyncio.to_thread(find_book, path, book_id)
+        state = await self.catalog.state(book.book_id, self.settings.collection)
+        plan = await asyncio.to_thread(make_plan, book, state, "incremental", self._max_bytes)
+        return book, plan
+
+    @property
+    def _max_bytes(self) -> int:
+        return self.settings.max_file_mb * 1_000_000
+
+    async def search(self, query: SearchQuery) -> Found:
+        """The passages that fit a question best."""
+        return await Searcher(await self.store(), self.embedder, self.catalog).search(query)
+
+    async def context(
+        self, book_id: str, chunk_id: str, before: int = 1, after: int = 1
+    ) -> list[Passage]:
+        """A passage and its neighbours in reading order."""
+        store = await self.store()
+        passage = await find_passage(store, book_id, chunk_id)
+        return await surroundings(store, book_id, passage, before, after)
+
+    async def lesson(self, book_id: str, parent_doc_id: str) -> list[Passage]:
+        """Every passage of a lesson in reading order."""
+        return await whole_lesson(await self.store(), book_id, parent_doc_id)
+
+    async def books(self) -> list[BookInfo]:
+        return await self.catalog.books()
+
+    async def book(self, book_id: str | None = None) -> BookInfo:
+        """A book by its id; without one the configured or the only book."""
+        if book_id is not None:
+            return await self.catalog.book(check_book_id(book_id))
+        return await self.catalog.only_book(self.settings.book_id)
+
+    async def remove_book(self, book_id: str) -> BookInfo:
+        """Take a book and all its passages out of the index; its files are not touched."""
+        book = await self.catalog.book(book_id)
+        with self.locks.writing(book_id):
+            store = await self.store()
+            await store.delete(book_filter(book_id))
+            await self.catalog.forget_book(book_id)
+            await store.optimize()
+        return book
+
+    async def jobs(self, book_id: str | None = None, limit: int = 50) -> list[IngestionJob]:
+        """Newest first; those whose process died are shown as failed."""
+        await self.job_table.fail_interrupted(self.locks.is_writing)
+        return await self.job_table.list(book_id, limit)
+
+    async def repair_index(self) -> str:
+        """Rebuild a damaged embedded index from what is readable; a server looks after its own."""
+        if self.settings.qdrant_url:
+            return "a Qdrant server repairs itself; nothing to do"
+        async with self._opening:
+            store = make_store(self.settings)
+            try:
+                return await self._rebuild(store)
+            finally:
+                await store.close()
+
+    async def _rebuild(self, store: VectorStore) -> str:
+        from bythebook.index.edge import EdgeStore
+
+        assert isinstance(store, EdgeStore)
+        done = await store.recover(self.embedder.dimension)
+        await store.open(self.embedder.dimension)
+        missing = await forget_missing_files(store, self.catalog, self.settings.collection)
+        again = f"; {missing} files must be ingested again" if missing else ""
+        return f"{done.points} passages saved{again}; the damaged index is kept in {done.kept_at}"
+
+    async def index_info(self) -> StoreInfo:
+        return await (await self.store()).info()
+
+
+def sample_book() -> Path:
+    """The folder of the book that ships with bythebook."""
+    return Path(str(resources.files("bythebook") / "sample_book"))

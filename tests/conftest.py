@@ -1,0 +1,50 @@
+"""What every test may use: a home of its own and books written on the spot."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+from booktext import WriteBook
+from bythebook.library import Library
+from bythebook.settings import Settings
+
+settings.register_profile("bythebook", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("bythebook")
+
+
+@pytest.fixture(autouse=True)
+def _own_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """No test reads the person's settings or writes to the person's books."""
+    for field in Settings.model_fields.values():
+        monkeypatch.delenv(str(field.validation_alias), raising=False)
+    monkeypatch.setenv("BYTHEBOOK_HOME", str(tmp_path / "home"))
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    return tmp_path / "home"
+
+
+@pytest.fixture
+async def library(home: Path) -> AsyncIterator[Library]:
+    async with await Library.open(Settings(home=home)) as opened:
+        yield opened
+
+
+@pytest.fixture
+def write_book(tmp_path: Path) -> WriteBook:
+    """Writes files below a folder and returns it; call again to change it."""
+
+    def write(files: dict[str, str]) -> Path:
+        root = tmp_path / "book"
+        for name, text in files.items():
+            file = root / name
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(text, encoding="utf-8")
+        return root
+
+    return write

@@ -1,0 +1,57 @@
+"""What is not documented does not exist: every setting, option and error code is in the docs."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+import typer.main
+
+from bythebook import errors
+from bythebook.cli.app import app
+from bythebook.settings import Settings
+
+ROOT = Path(__file__).parents[1]
+DOCS = ROOT / "docs"
+
+
+def text_of(name: str) -> str:
+    return (DOCS / name).read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("name", list(Settings.model_fields))
+def test_every_setting_is_documented(name: str) -> None:
+    field = Settings.model_fields[name]
+    variable = str(field.validation_alias)
+    documented = text_of("settings.md")
+    assert f"`{variable}`" in documented
+    assert field.description and field.description in documented
+
+
+def test_every_command_and_option_is_documented() -> None:
+    documented = text_of("command-line.md")
+    commands: dict[str, Any] = typer.main.get_command(app).commands  # type: ignore[attr-defined]
+    for name, command in commands.items():
+        assert f"## `bythebook {name}`" in documented
+        part = documented.split(f"## `bythebook {name}`")[1].split("\n## ")[0]
+        for parameter in command.params:
+            if parameter.param_type_name == "option" and "--help" not in parameter.opts:
+                assert f"`{parameter.opts[0]}`" in part, f"{name} {parameter.opts[0]}"
+
+
+def test_every_error_code_is_documented() -> None:
+    documented = text_of("errors.md")
+    codes = {
+        kind.code
+        for kind in vars(errors).values()
+        if isinstance(kind, type) and issubclass(kind, errors.BookError)
+    } - {"E000"}
+    assert codes == set(re.findall(r"\bE\d{3}\b", documented))
+
+
+def test_links_between_documents_lead_somewhere() -> None:
+    for page in [ROOT / "README.md", *DOCS.glob("*.md")]:
+        for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", page.read_text(encoding="utf-8")):
+            assert (page.parent / target).exists(), f"{page.name} links to {target}"

@@ -1,0 +1,51 @@
+"""Imports point down only."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import bythebook
+
+PACKAGE = Path(bythebook.__file__).parent
+# A part may import those of its own height or lower ones, and of its own height only itself.
+HEIGHTS = {
+    "errors": 0,
+    "models": 1,
+    "settings": 1,
+    "reading": 2,
+    "embedding": 2,
+    "index": 2,
+    "database": 2,
+    "ingestion": 3,
+    "retrieval": 4,
+    "library": 5,
+    "cli": 6,
+    "__init__": 7,
+}
+
+
+def part(file: Path) -> str:
+    return file.relative_to(PACKAGE).parts[0].removesuffix(".py")
+
+
+def test_imports_point_down_only() -> None:
+    wrong: list[str] = []
+    for file in PACKAGE.rglob("*.py"):
+        own = part(file)
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("bythebook"):
+                names = (node.module or "").split(".")[1:] or [alias.name for alias in node.names]
+                other = names[0]
+                if other != own and HEIGHTS[other] >= HEIGHTS[own]:
+                    wrong.append(f"{file.relative_to(PACKAGE)} imports {other}")
+    assert not wrong
+
+
+def test_every_file_is_short() -> None:
+    long = [
+        f"{file.relative_to(PACKAGE)} has {count} lines"
+        for file in PACKAGE.rglob("*.py")
+        if (count := len(file.read_text(encoding="utf-8").splitlines())) > 400
+    ]
+    assert not long
