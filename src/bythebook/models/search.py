@@ -92,7 +92,7 @@ class SearchResult(BaseModel):
 
 
 class SearchResponse(BaseModel):
-    """Results, best first. `total_found` counts the passages that the filters allow."""
+    """Results, best first. `total_found` counts the passages found before the limit."""
 
     query: str
     results: list[SearchResult]

@@ -6,14 +6,17 @@ from collections.abc import Sequence
 
 from bythebook.index.models import Condition, FieldCondition, Filter, MatchAny, MatchValue, Range
 from bythebook.models.search import SearchQuery
+from bythebook.models.vocabulary import HARDWARE_TIERS
 
 
 def make_filter(query: SearchQuery, pages: Sequence[str] | None = None) -> Filter:
     """Every filter of the query must match; `pages` are those a prefix was resolved to."""
     conditions: list[Condition] = [
         FieldCondition(key="book_id", match=MatchValue(value=query.book_id)),
-        FieldCondition(key="hardware_tier", range=Range(lte=query.hardware_tier_filter)),
     ]
+    if query.hardware_tier_filter < HARDWARE_TIERS[-1]:  # the highest excludes nothing
+        tiers = Range(lte=query.hardware_tier_filter)
+        conditions.append(FieldCondition(key="hardware_tier", range=tiers))
     for key, value in (
         ("module", query.module_filter),
         ("lesson", query.lesson_filter),

@@ -11,7 +11,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import log
 
-from bythebook.index.models import ScoredPoint
 from bythebook.index.sparse import K1
 from bythebook.retrieval.calibration import Calibration
 
@@ -20,10 +19,9 @@ from bythebook.retrieval.calibration import Calibration
 class Candidate:
     """A passage that one of the halves brought, with the evidence of both."""
 
-    point: ScoredPoint
+    id: str
     cosine: float
     bm25: float
-    vector: tuple[float, ...]
     score: float = 0.0
 
 
@@ -47,4 +45,4 @@ def fuse(
         return calibration.score(calibration.evidence(candidate.cosine, words))
 
     scored = [replace(candidate, score=score(candidate)) for candidate in candidates]
-    return sorted(scored, key=lambda candidate: (-candidate.score, candidate.point.id))
+    return sorted(scored, key=lambda candidate: (-candidate.score, candidate.id))

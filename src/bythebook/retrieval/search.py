@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,8 +14,10 @@ from bythebook.errors import ConfigurationError, InputError
 from bythebook.index.collection import DENSE, SPARSE
 from bythebook.index.models import (
     Filter,
+    HasIdCondition,
     IdfCorpusParams,
     QueryRequest,
+    Record,
     ScoredPoint,
     SearchParams,
     SparseVector,
@@ -25,9 +27,10 @@ from bythebook.index.store import VectorStore
 from bythebook.ingestion.catalog import Catalog
 from bythebook.ingestion.points import book_filter
 from bythebook.models.book import BookInfo
-from bythebook.models.passage import Passage, chunk_of_payload
+from bythebook.models.passage import Passage
 from bythebook.models.search import SearchQuery
 from bythebook.retrieval.calibration import calibration_for
+from bythebook.retrieval.context import passage_of_record
 from bythebook.retrieval.filters import make_filter
 from bythebook.retrieval.fusion import Candidate, bm25_ceiling, fuse, inverse_frequency
 
@@ -37,13 +40,15 @@ Vector = NDArray[np.float32]
 CANDIDATES = 50
 # The term number of the empty word, which no text has: a query for it finds nothing.
 NO_WORDS = [0]
-MIXED_RETRIES = 5
-MIXED_PAUSE = 0.02
+# Fetched beyond the limit, to make up for passages with the same text.
+SPARE = 5
+SWITCHING_RETRIES = 5
+SWITCHING_PAUSE = 0.02
 
 
 @dataclass(frozen=True)
 class Found:
-    """Passages, best first, and how many the filters allow."""
+    """Passages, best first; `total` counts what was found before the limit."""
 
     passages: tuple[Passage, ...]
     total: int
@@ -69,16 +74,20 @@ class Searcher:
         book = await self.catalog.book(query.book_id)
         self._check_embedder(book)
         selection = await self._selection(query)
-        total = await self.store.count(selection)
-        if total == 0:
+        vector = await self.embedder.embed_query(query.text)
+        for _ in range(SWITCHING_RETRIES):
+            evidence = await self.gather(book, selection, vector, query.text)
+            ranked = fuse(
+                evidence.candidates, evidence.ceiling, calibration_for(self.embedder.name)
+            )
+            passages = await self._best(ranked, query.limit)
+            if passages is not None:
+                break
+            await asyncio.sleep(SWITCHING_PAUSE)
+        if not passages:
             await self._explain_nothing(query)
             return Found((), 0)
-        vector = await self.embedder.embed_query(query.text)
-        evidence = await self._gather(book, selection, vector, query.text)
-        calibration = calibration_for(self.embedder.name)
-        ranked = fuse(evidence.candidates, evidence.ceiling, calibration)
-        best = _without_repeats(ranked)[: query.limit]
-        return Found(tuple(_passage(candidate) for candidate in best), total)
+        return Found(tuple(passages), len(ranked))
 
     def _check_embedder(self, book: BookInfo) -> None:
         if book.embedding_model != self.embedder.name:
@@ -119,83 +128,85 @@ class Searcher:
                     action="Take the parent_doc_id of a search result.",
                 )
 
-    async def _gather(
+    async def gather(
         self, book: BookInfo, selection: Filter, vector: Vector, text: str
     ) -> Evidence:
-        """Both halves and the weight of each word, from one state of the index."""
+        """Both halves and the weight of each word, then the cosines of what only words found.
+
+        Ids and scores only: bringing back text and vectors would cost more than finding them.
+        """
         words = query_terms(text, book.language).indices
-        requests = _requests(book.book_id, selection, vector, words)
-        for _ in range(MIXED_RETRIES):
-            dense, sparse, *single = await self.store.query_batch(requests)
-            candidates = _candidates(vector, dense, sparse)
-            if not _mixes_versions(candidates):
-                break
-            await asyncio.sleep(MIXED_PAUSE)  # a page is being switched right now
+        in_book = book_filter(book.book_id)
+        dense, sparse, *single = await self.store.query_batch(
+            [
+                _dense(vector, selection),
+                _sparse(words or NO_WORDS, selection, in_book),
+                *(_best_of_word(word, in_book) for word in words),
+            ]
+        )
+        cosines = {hit.id: hit.score for hit in dense}
+        by_words = [hit.id for hit in sparse if hit.id not in cosines]
+        if by_words:
+            (more,) = await self.store.query_batch(
+                [_dense(vector, Filter(must=[HasIdCondition(has_id=by_words)]))]
+            )
+            cosines |= {hit.id: hit.score for hit in more}
+        bm25 = {hit.id: hit.score for hit in sparse}
+        # What the sparse half did not bring scores between nothing and the last it brought.
+        unknown = min(bm25.values()) / 2 if len(sparse) == CANDIDATES else 0.0
         weights = [
             _weight(word, hits, book.total_chunks) for word, hits in zip(words, single, strict=True)
         ]
+        candidates = [
+            Candidate(id, min(max(cosine, -1.0), 1.0), bm25.get(id, unknown))
+            for id, cosine in cosines.items()
+        ]
         return Evidence(candidates, bm25_ceiling(weights))
 
-
-def _requests(
-    book_id: str, selection: Filter, vector: Vector, words: Sequence[int]
-) -> list[QueryRequest]:
-    """Dense, sparse, and for each word its best passage, which tells the word's weight."""
-    in_book = book_filter(book_id)
-    frequencies = SearchParams(idf=IdfCorpusParams(corpus=in_book))
-    halves = [
-        QueryRequest(
-            query=query,
-            using=name,
-            filter=selection,
-            params=params,
-            limit=CANDIDATES,
-            with_payload=True,
-            with_vector=[DENSE],
-        )
-        for name, query, params in (
-            (DENSE, vector.tolist(), SearchParams(exact=True)),
-            # A question without a word of its own finds nothing here.
-            (
-                SPARSE,
-                SparseVector(indices=words or [0], values=[1.0] * (len(words) or 1)),
-                frequencies,
-            ),
-        )
-    ]
-    single = [
-        QueryRequest(
-            query=_equal_weights([word]),
-            using=SPARSE,
-            filter=in_book,
-            params=frequencies,
-            limit=1,
-            with_payload=False,
-            with_vector=[SPARSE],
-        )
-        for word in words
-    ]
-    return [*halves, *single]
+    async def _best(self, ranked: Sequence[Candidate], limit: int) -> list[Passage] | None:
+        """The first passages with different texts; None if a page is being switched just now."""
+        records: list[Record] = []
+        best: dict[str, Passage] = {}
+        step = limit + SPARE
+        for start in range(0, len(ranked), step):
+            chosen = ranked[start : start + step]
+            found = await self.store.retrieve([c.id for c in chosen], with_vectors=[DENSE])
+            records += found
+            if len(found) < len(chosen) or _mixes_versions(records):
+                return None
+            for candidate, record in zip(chosen, found, strict=True):
+                best.setdefault(
+                    str((record.payload or {})["content_hash"]), _passage(candidate, record)
+                )
+            if len(best) >= limit:
+                break
+        return list(best.values())[:limit]
 
 
-def _equal_weights(words: Sequence[int]) -> SparseVector:
-    return SparseVector(indices=list(words), values=[1.0] * len(words))
+def _dense(vector: Vector, selection: Filter) -> QueryRequest:
+    return QueryRequest(
+        query=vector.tolist(),
+        using=DENSE,
+        filter=selection,
+        params=SearchParams(exact=True),
+        limit=CANDIDATES,
+        with_payload=False,
+    )
 
 
-def _candidates(
-    vector: Vector, dense_hits: Sequence[ScoredPoint], sparse_hits: Sequence[ScoredPoint]
-) -> list[Candidate]:
-    """The union of both halves, each passage with its cosine and its BM25 score."""
-    points = {hit.id: hit for hit in [*sparse_hits, *dense_hits]}
-    bm25 = {hit.id: hit.score for hit in sparse_hits}
-    # What the sparse half did not bring scores between nothing and the last it brought.
-    unknown = min(bm25.values()) / 2 if len(sparse_hits) == CANDIDATES else 0.0
-    found: list[Candidate] = []
-    for point in points.values():
-        dense = np.asarray((point.vector or {})[DENSE], dtype=np.float32)
-        cosine = float(np.clip(dense @ vector, -1.0, 1.0))
-        found.append(Candidate(point, cosine, bm25.get(point.id, unknown), tuple(dense.tolist())))
-    return found
+def _sparse(words: Sequence[int], selection: Filter, in_book: Filter) -> QueryRequest:
+    return QueryRequest(
+        query=SparseVector(indices=list(words), values=[1.0] * len(words)),
+        using=SPARSE,
+        filter=selection,
+        params=SearchParams(idf=IdfCorpusParams(corpus=in_book)),
+        limit=CANDIDATES,
+        with_payload=False,
+    )
+
+
+def _best_of_word(word: int, in_book: Filter) -> QueryRequest:
+    return replace(_sparse([word], in_book, in_book), limit=1, with_vector=[SPARSE])
 
 
 def _weight(word: int, hits: Sequence[ScoredPoint], total: int) -> float:
@@ -208,32 +219,24 @@ def _weight(word: int, hits: Sequence[ScoredPoint], total: int) -> float:
     return hits[0].score / own
 
 
-def _mixes_versions(candidates: Sequence[Candidate]) -> bool:
+def _mixes_versions(records: Sequence[Record]) -> bool:
     """Whether passages of one page come from two states of its file."""
     hashes: dict[str, str] = {}
-    for candidate in candidates:
-        payload = candidate.point.payload or {}
+    for record in records:
+        payload = record.payload or {}
         page, file_hash = payload["source_file"], payload["source_file_hash"]
         if hashes.setdefault(page, file_hash) != file_hash:
             return True
     return False
 
 
-def _without_repeats(ranked: Sequence[Candidate]) -> list[Candidate]:
-    """Of passages with the same text only the best stays."""
-    best: dict[str, Candidate] = {}
-    for candidate in ranked:
-        best.setdefault((candidate.point.payload or {})["content_hash"], candidate)
-    return list(best.values())
-
-
-def _passage(candidate: Candidate) -> Passage:
-    payload = candidate.point.payload or {}
-    return Passage(
-        chunk=chunk_of_payload(candidate.point.id, payload),
-        embedding_model=payload["embedding_model"],
+def _passage(candidate: Candidate, record: Record) -> Passage:
+    vector = (record.vector or {})[DENSE]
+    assert isinstance(vector, Sequence)
+    return replace(
+        passage_of_record(record),
         score=candidate.score,
         cosine=candidate.cosine,
         bm25=candidate.bm25,
-        vector=candidate.vector,
+        vector=tuple(vector),
     )
