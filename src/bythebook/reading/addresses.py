@@ -36,10 +36,11 @@ def _path(flavor: Flavor, source_file: str, head: Head) -> str:
 
 
 def _docusaurus(folder: str, stem: str, head: Head) -> str:
-    parts = [without_docusaurus_prefix(part) for part in folder.split("/") if part]
+    folders = [part for part in folder.split("/") if part]
+    parts = [without_docusaurus_prefix(part) for part in folders]
     if head.slug:
         return posixpath.normpath(posixpath.join("/", *parts, head.slug))
-    name = without_docusaurus_prefix(stem)
-    if is_index(name) or (parts and name.lower() == parts[-1].lower()):
+    # Unlike the address, this comparison keeps the number prefixes.
+    if stem.lower() in ("index", "readme", *(part.lower() for part in folders[-1:])):
         return "/".join(parts)
-    return "/".join([*parts, head.id or name])
+    return "/".join([*parts, head.id or without_docusaurus_prefix(stem)])

@@ -9,8 +9,10 @@ from typing import Literal
 
 Flavor = Literal["docusaurus", "mdbook", "mkdocs", "mdn", "plain"]
 
-# `## Title {#id}`, and Docusaurus' newer `## Title {/* #id */}`
-EXPLICIT_ID = re.compile(r"\s*\{\s*(?:/\*\s*)?#([\w.:-]+)[^}]*\}\s*$")
+# Nobody reads a longer one, and the patterns below take their time.
+MAX_HEADING = 500
+# `## Title {#id}`, Docusaurus' newer `## Title {/* #id */}`, MkDocs' `## Title {: #id }`
+EXPLICIT_ID = re.compile(r"\s*\{:?\s*(?:/\*\s*)?#([\w.:-]+)[^}]*\}\s*$")
 MARKS = [
     (re.compile(r"!?\[([^\]]*)\]\([^)]*\)"), r"\1"),
     (re.compile(r"!?\[([^\]]*)\]\[[^\]]*\]"), r"\1"),
@@ -23,7 +25,7 @@ MARKS = [
 
 def plain_heading(text: str) -> str:
     """A heading as a reader sees it: no emphasis marks, link targets or explicit id."""
-    text = EXPLICIT_ID.sub("", text)
+    text = EXPLICIT_ID.sub("", " ".join(text.split())[:MAX_HEADING])
     for pattern, replacement in MARKS:
         text = pattern.sub(replacement, text)
     return " ".join(text.split())
@@ -31,7 +33,7 @@ def plain_heading(text: str) -> str:
 
 def explicit_id(raw: str) -> str | None:
     """The id an author gave the heading, from its line in the source."""
-    found = EXPLICIT_ID.search(raw)
+    found = EXPLICIT_ID.search(raw, max(0, len(raw) - MAX_HEADING))
     return found[1] if found else None
 
 
@@ -76,12 +78,18 @@ class Anchors:
     def __init__(self, flavor: Flavor) -> None:
         self.flavor = flavor
         self.taken: set[str] = set()
+        self.counts: dict[str, int] = {}
 
     def next(self, heading: str, explicit: str | None = None) -> str:
-        anchor = explicit or RULES[self.flavor](plain_heading(heading))
-        unique, count = anchor, 2 if self.flavor == "mdn" else 1
+        if explicit:
+            if self.flavor != "docusaurus":  # it does not count an author's own ids
+                self.taken.add(explicit)
+            return explicit
+        anchor = RULES[self.flavor](plain_heading(heading))
+        unique, count = anchor, self.counts.get(anchor, 2 if self.flavor == "mdn" else 1)
         while unique in self.taken:
             unique = f"{anchor}{REPEATED.get(self.flavor, '-')}{count}"
             count += 1
+        self.counts[anchor] = count
         self.taken.add(unique)
         return unique

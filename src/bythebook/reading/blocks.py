@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections import deque
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cache
+from itertools import zip_longest
 from typing import Literal
 
 from markdown_it import MarkdownIt
@@ -15,7 +18,7 @@ from mdit_py_plugins.dollarmath import dollarmath_plugin
 
 from bythebook.reading.anchors import explicit_id
 from bythebook.reading.markup import Markup, Range, find_markup, mask
-from bythebook.reading.source import Source
+from bythebook.reading.source import BREAK, Source
 
 BlockKind = Literal["heading", "prose", "verbatim", "group"]
 
@@ -33,7 +36,7 @@ KINDS: dict[str, BlockKind] = {
     "container_admonition_open": "group",
     "admonition_open": "group",
 }
-MAY_HAVE_INDENTED_CODE = re.compile(r"(?:\r\n|\n|\r)[ \t]*(?:\r\n|\n|\r)(?: {4}|\t)[ \t]*\S")
+MAY_HAVE_INDENTED_CODE = re.compile(rf"{BREAK}[ \t]*{BREAK}(?: {{4}}|\t)[ \t]*\S")
 
 
 @dataclass(frozen=True)
@@ -71,7 +74,7 @@ def parse_blocks(source: Source, body_start: int, mdx: bool) -> Parsed:
         ]
     markup = find_markup(source, body_start, mdx, indented_code)
     masked = mask(source.text, markup.removed)
-    tops = _tree(source, _parser(mdx).parse(masked))
+    tops = _tree(source, masked, _parser(mdx).parse(masked))
     tops = _join_whole(tops, markup.whole)
     return Parsed(tuple(_close_gaps(tops, body_start, len(source.text))), markup, masked)
 
@@ -95,7 +98,7 @@ def _range(source: Source, token: Token) -> Range:
     return source.offset_of_line(token.map[0]), source.offset_of_line(token.map[1])
 
 
-def _tree(source: Source, tokens: list[Token]) -> list[Block]:
+def _tree(source: Source, masked: str, tokens: list[Token]) -> list[Block]:
     """Nesting tokens become nested blocks; only containers keep their children."""
     tops: list[Block] = []
     stack: list[tuple[Token, list[Block]]] = []
@@ -105,17 +108,18 @@ def _tree(source: Source, tokens: list[Token]) -> list[Block]:
             continue
         if token.nesting == -1:
             opening, children = stack.pop()
-            block = _block(source, opening, tokens, index, children)
+            block = _block(source, opening, children)
         else:
-            block = _block(source, token, tokens, index, [])
+            block = _block(source, token, [])
+        if block and block.kind == "heading":
+            text = _heading_text(source, masked, block, tokens[index - 1].content)
+            block = replace(block, text=text)
         if block:
             (stack[-1][1] if stack else tops).append(block)
     return tops
 
 
-def _block(
-    source: Source, token: Token, tokens: list[Token], index: int, children: list[Block]
-) -> Block | None:
+def _block(source: Source, token: Token, children: list[Block]) -> Block | None:
     if not token.map or token.type == "inline":
         return None
     start, end = _range(source, token)
@@ -123,32 +127,48 @@ def _block(
     if kind == "heading":
         if token.level > 0:
             return Block("prose", start, end)
-        text = tokens[index - 1].content.replace("\u00a0", " ")
         raw = source.text[start:end].strip().splitlines()[0]
-        return Block("heading", start, end, int(token.tag[1]), text, explicit_id(raw))
+        return Block("heading", start, end, int(token.tag[1]), explicit_id=explicit_id(raw))
     if kind == "group":
-        return Block("group", start, end, children=tuple(_close_gaps(children, start, end)))
+        return Block("group", start, end, children=tuple(children))
     return Block(kind, start, end)
 
 
-def _close_gaps(blocks: list[Block], start: int, end: int) -> list[Block]:
-    """Stretch each block to the next one's start: link definitions and the like have no token."""
+def _heading_text(source: Source, masked: str, block: Block, content: str) -> str:
+    """The heading without its markup, which has no width: `x<sub>2</sub>` is x2."""
+    at = masked.find(content, block.start, block.end)
+    if at < 0:  # over several lines, which the parser has joined
+        return content.replace("\u00a0", " ")
+    pairs = zip(content, source.text[at : at + len(content)], strict=True)
+    return "".join(own for shown, own in pairs if shown == own)
+
+
+def _close_gaps(blocks: Sequence[Block], start: int, end: int) -> list[Block]:
+    """Stretch each block to the next one's start, and its children with it: link definitions and
+    the like have no token."""
     if not blocks:
         return [Block("prose", start, end)] if start < end else []
-    starts = [start, *(block.start for block in blocks[1:]), end]
-    return [
-        replace(block, start=starts[i], end=max(starts[i], starts[i + 1]))
-        for i, block in enumerate(blocks)
-    ]
+    closed: list[Block] = []
+    for block, following in zip_longest(blocks, blocks[1:]):
+        stop = max(start, following.start) if following else end
+        children = tuple(_close_gaps(block.children, start, stop)) if block.children else ()
+        closed.append(replace(block, start=start, end=stop, children=children))
+        start = stop
+    return closed
 
 
 def _join_whole(blocks: list[Block], whole: tuple[Range, ...]) -> list[Block]:
     """Blocks inside one HTML table become one that is not cut through."""
+    joined: list[Block] = []
+    waiting = deque(blocks)
     for start, end in whole:
-        inside = [block for block in blocks if block.start < end and block.end > start]
+        while waiting and waiting[0].end <= start:
+            joined.append(waiting.popleft())
+        inside: list[Block] = []
+        while waiting and waiting[0].start < end:
+            inside.append(waiting.popleft())
         if not inside or any(block.kind == "heading" for block in inside):
-            continue
-        first = blocks.index(inside[0])
-        joined = Block("verbatim", inside[0].start, max(end, inside[-1].end))
-        blocks = [*blocks[:first], joined, *blocks[first + len(inside) :]]
-    return blocks
+            joined += inside
+        else:  # back to the queue: the next table may begin in it
+            waiting.appendleft(Block("verbatim", inside[0].start, inside[-1].end))
+    return [*joined, *waiting]

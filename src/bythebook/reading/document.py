@@ -19,10 +19,10 @@ from bythebook.models.chunk import (
 )
 from bythebook.reading.addresses import with_anchor
 from bythebook.reading.blocks import parse_blocks
+from bythebook.reading.cutting import Cut, cut_sections
 from bythebook.reading.frontmatter import FrontMatter, Teaching, read_teaching
 from bythebook.reading.layout import Book
 from bythebook.reading.markup import Markup, subtract
-from bythebook.reading.passages import Passage, cut_passages
 from bythebook.reading.placement import Placement
 from bythebook.reading.sections import Section, split_sections
 from bythebook.reading.source import Source, hash_text
@@ -54,8 +54,8 @@ def read_document(book: Book, source: Source, front: FrontMatter, placement: Pla
     parsed = parse_blocks(source, front.end, mdx)
     sections = split_sections(parsed.blocks, placement.title, book.flavor)
     texts = [
-        _extract(source, passage, sections, parsed.markup)
-        for passage in cut_passages(sections, parsed.masked)
+        _extract(source, cut, sections, parsed.markup)
+        for cut in cut_sections(sections, parsed.masked)
     ]
     texts = [text for text in texts if text.text]
     defaults = book.manifest.defaults
@@ -70,12 +70,10 @@ def read_document(book: Book, source: Source, front: FrontMatter, placement: Pla
     return Document(source.path, tuple(chunks), tuple(problems))
 
 
-def _extract(
-    source: Source, passage: Passage, sections: Sequence[Section], markup: Markup
-) -> _Text:
+def _extract(source: Source, cut: Cut, sections: Sequence[Section], markup: Markup) -> _Text:
     """The passage's own characters, stripped; markup between them leaves a space if it parted
     words."""
-    ranges = subtract(passage.start, passage.end, markup.removed)
+    ranges = subtract(cut.start, cut.end, markup.removed)
     while ranges and not source.text[slice(*ranges[0])].strip():
         ranges.pop(0)
     while ranges and not source.text[slice(*ranges[-1])].strip():
@@ -92,17 +90,17 @@ def _extract(
             text += " "
         spans.append(Span(start=start, end=end, at=len(text)))
         text += piece
-    return _Text(text, spans, sections[_main_section(passage)])
+    return _Text(text, spans, sections[_main_section(cut)])
 
 
 def _would_touch(left: str, right: str) -> bool:
     return not left[-1].isspace() and not right[0].isspace() and right[0] not in CLOSING_MARKS
 
 
-def _main_section(passage: Passage) -> int:
+def _main_section(cut: Cut) -> int:
     """The section most of the passage is from."""
     shares: Counter[int] = Counter()
-    for unit in passage.units:
+    for unit in cut.units:
         shares[unit.section] += unit.end - unit.start
     return shares.most_common(1)[0][0]
 

@@ -17,11 +17,22 @@ from bythebook.models.vocabulary import (
     LAYERS,
     PROFICIENCY_LEVELS,
 )
+from bythebook.reading.source import BREAK, LINE_START
 
 FENCE = re.compile(
-    r"\A\ufeff?(?P<fence>---|\+\+\+)[ \t]*(?:\r\n|\n|\r)"
-    r"(?P<body>.*?)(?:^(?P=fence)[ \t]*(?:\r\n|\n|\r|\Z))",
-    re.DOTALL | re.MULTILINE,
+    rf"\A\ufeff?(?P<fence>---|\+\+\+)[ \t]*{BREAK}"
+    rf"(?P<body>.*?){LINE_START}(?P=fence)[ \t]*(?:{BREAK}|\Z)",
+    re.DOTALL,
+)
+# What the two parsers raise; PyYAML lets its own slips through on values such as `!!bool maybe`.
+UNREADABLE = (
+    yaml.YAMLError,
+    ValueError,
+    RecursionError,
+    AttributeError,
+    LookupError,
+    TypeError,
+    ArithmeticError,
 )
 _Loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
@@ -52,13 +63,13 @@ def read_front_matter(text: str) -> FrontMatter:
     body, end = found["body"], found.end()
     try:
         values = yaml.load(body, Loader=_Loader) if found["fence"] == "---" else tomllib.loads(body)
-    except (yaml.YAMLError, tomllib.TOMLDecodeError, ValueError, RecursionError) as problem:
-        reason = str(problem).splitlines()[0]
-        return FrontMatter(end=end, problems=(f"the front matter can't be read ({reason})",))
+    except UNREADABLE as problem:
+        reason = f"the front matter can't be read ({first_line(problem)})"
+        return FrontMatter(end=end, problems=(reason,))
     if values is None:
         return FrontMatter(end=end)
-    if not isinstance(values, dict):
-        return FrontMatter(end=end, problems=("the front matter is not a list of fields",))
+    if not isinstance(values, dict):  # a page that opens with text between two rules
+        return FrontMatter(problems=("its front matter has no fields and is read as text",))
     return FrontMatter(values={str(key): value for key, value in values.items()}, end=end)
 
 
@@ -72,7 +83,9 @@ def read_teaching(values: dict[str, Any], defaults: Teaching) -> tuple[Teaching,
         value = normalise(values[name])
         if value in allowed:
             return value
-        problems.append(f"{name} is {values[name]!r}, not one of {allowed}; {default!r} is used")
+        problems.append(
+            f"{name} is {shorten(values[name])}, not one of {allowed}; {default!r} is used"
+        )
         return default
 
     return (
@@ -83,7 +96,7 @@ def read_teaching(values: dict[str, Any], defaults: Teaching) -> tuple[Teaching,
             proficiency_level=choose(
                 "proficiency_level", PROFICIENCY_LEVELS, defaults.proficiency_level, _lower_bound
             ),
-            layer=choose("layer", LAYERS, defaults.layer, lambda value: str(value).strip().upper()),
+            layer=choose("layer", LAYERS, defaults.layer, _upper),
         ),
         problems,
     )
@@ -91,12 +104,29 @@ def read_teaching(values: dict[str, Any], defaults: Teaching) -> tuple[Teaching,
 
 def _whole_number(value: Any) -> int | None:
     """2, "2" and "tier 2" are 2; true and 2.5 are nothing."""
-    if isinstance(value, (bool, float)):
+    if not isinstance(value, int | str) or isinstance(value, bool):
         return None
-    found = re.fullmatch(r"(?:tier\s*)?(\d+)", str(value).strip(), re.IGNORECASE)
+    found = re.fullmatch(r"(?:tier\s*)?(\d{1,3})", _upper(value), re.IGNORECASE)
     return int(found[1]) if found else None
 
 
 def _lower_bound(value: Any) -> str:
     """A range such as "A2-B1" takes its lower bound."""
-    return re.split(r"\s*(?:-|–|TO|,|/)\s*", str(value).strip().upper(), maxsplit=1)[0]
+    return re.split(r"\s*(?:-|–|TO|,|/)", _upper(value), maxsplit=1)[0]
+
+
+def _upper(value: Any) -> str:
+    """The value as text; a nested one is none, and could be endless."""
+    return "" if isinstance(value, list | dict) else str(value).strip().upper()
+
+
+def first_line(problem: BaseException) -> str:
+    return next(iter(str(problem).splitlines()), type(problem).__name__)
+
+
+def shorten(value: Any) -> str:
+    """How a message shows a value."""
+    if isinstance(value, list | dict):
+        return f"a {type(value).__name__}"
+    text = repr(value) if not isinstance(value, int) or abs(value) < 10**9 else "a huge number"
+    return text if len(text) <= 80 else f"{text[:77]}..."

@@ -9,18 +9,23 @@ import re
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from bythebook.reading.anchors import plain_heading
-from bythebook.reading.frontmatter import FrontMatter
+from bythebook.reading.anchors import MAX_HEADING, plain_heading
+from bythebook.reading.frontmatter import FrontMatter, shorten
+from bythebook.reading.source import BREAK, LINE_END, LINE_START
 
 TITLE = re.compile(
-    r"^ {0,3}(?:#[ \t]+(?P<atx>\S[^\r\n]*?)[ \t]*#*|(?P<setext>\S[^\r\n]*)\r?\n=+)[ \t]*$", re.M
+    rf"{LINE_START} {{0,3}}(?:#[ \t]+(?P<atx>\S[^\r\n]*)|"
+    rf"(?P<setext>\S[^\r\n]*){BREAK}=+[ \t]*{LINE_END})"
 )
-FENCE = re.compile(r"^[ \t]*(?:```|~~~)(?!mdx-code-block)", re.M)
+CLOSING_SHARPS = re.compile(r"(?:^|(?<=[ \t]))#+$")
+FENCE = re.compile(rf"{LINE_START}[ \t]*(?:```|~~~)(?!mdx-code-block)")
 # Docusaurus includes a page's text from files whose name begins with an underscore.
 PARTIAL_IMPORT = re.compile(
-    r"^import\s+\w+\s+from\s+['\"](\.{1,2}/[^'\"\r\n]*_[^'\"/\r\n]+\.mdx?)['\"]", re.M
+    rf"{LINE_START}import\s+\w+\s+from\s+"
+    r"['\"](\.{1,2}/[^'\"\r\n]{0,500}_[^'\"/\r\n]{1,100}\.mdx?)['\"]"
 )
-TAG = re.compile(r"<[^>]*>")
+CODE_OR_TAG = re.compile(r"(`+)[^`]*\1|</?[A-Za-z][^<>]*>|<!--.*?-->|\{/\*.*?\*/\}")
+MAX_NUMBER = 9999
 
 
 @dataclass(frozen=True)
@@ -53,21 +58,23 @@ def read_head(text: str, front: FrontMatter) -> tuple[Head, list[str]]:
         value = values.get(name)
         if value is None:
             return None
-        if isinstance(value, int) and not isinstance(value, bool) and value >= 0:
-            return value
-        if isinstance(value, str) and value.strip().isdecimal():
-            return int(value)
-        problems.append(f"{name} is {value!r}, not a number; the path decides")
+        number = value
+        if isinstance(value, str) and re.fullmatch(r"\s*\d{1,4}\s*", value):
+            number = int(value)
+        if isinstance(number, int) and not isinstance(number, bool) and 0 <= number <= MAX_NUMBER:
+            return number
+        problems.append(
+            f"{name} is {shorten(value)}, not a number from 0 to {MAX_NUMBER}; the path decides"
+        )
         return None
 
-    position = values.get("sidebar_position")
     return (
         Head(
             title=_text(values.get("title")) or _first_heading(text, front.end),
             module=_text(values.get("module")),
             chapter=whole_number("chapter"),
             lesson=whole_number("lesson"),
-            position=float(position) if isinstance(position, int | float) else None,
+            position=_position(values.get("sidebar_position")),
             slug=_text(values.get("slug")),
             id=_text(values.get("id")),
             mdn="page-type" in values,
@@ -75,6 +82,11 @@ def read_head(text: str, front: FrontMatter) -> tuple[Head, list[str]]:
         ),
         problems,
     )
+
+
+def _position(value: Any) -> float | None:
+    """Any number that has a place among others; `.nan` has none."""
+    return value if isinstance(value, int | float) and value == value else None
 
 
 def _text(value: Any) -> str | None:
@@ -86,4 +98,6 @@ def _first_heading(text: str, start: int) -> str | None:
     found = TITLE.search(text, start, fence.start() if fence else len(text))
     if not found:
         return None
-    return plain_heading(TAG.sub("", found["atx"] or found["setext"])) or None
+    raw = (found["atx"] or found["setext"])[:MAX_HEADING].strip()
+    raw = CODE_OR_TAG.sub(lambda part: part[0] if part[1] else "", raw)
+    return plain_heading(CLOSING_SHARPS.sub("", raw)) or None

@@ -9,11 +9,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any
+from urllib.parse import unquote
 
 import yaml
 
 from bythebook.errors import InputError
 from bythebook.reading.anchors import Flavor
+from bythebook.reading.frontmatter import UNREADABLE, first_line
 from bythebook.reading.manifest import BOOK_ID, MANIFEST, Manifest, read_manifest
 from bythebook.reading.numbers import humanise
 
@@ -22,7 +24,7 @@ IGNORED_FOLDERS = frozenset({"node_modules", "__pycache__", "venv", "site-packag
 GENERIC_FOLDERS = frozenset({"docs", "doc", "src", "content", "book", "pages", "files"})
 SUMMARY = "SUMMARY.md"
 SUMMARY_LINE = re.compile(
-    r"^(?P<indent>[ \t]*)(?P<item>[-*+][ \t]+)?\[[^\]]*\]\((?P<link>[^)\s]+)", re.M
+    r"^(?P<indent>[ \t]*)(?P<item>[-*+][ \t]+)?\[.*?\]\(<?(?P<link>[^)<>\n]+?)>?\)", re.M
 )
 SUMMARY_PART = re.compile(r"^#[ \t]+(?P<title>.+?)[ \t]*$", re.M)
 
@@ -55,7 +57,7 @@ class Book:
 
 def find_book(path: Path, book_id: str | None = None) -> Book:
     """Look at a folder; it must exist and hold at least one page."""
-    if not path.exists():
+    if not os.path.exists(path):  # noqa: PTH110 - Path.exists raises on names that are too long
         raise InputError(f"There is no folder {path}.", action="Check the path of the book.")
     if not path.is_dir():
         raise InputError(
@@ -98,7 +100,7 @@ def find_book(path: Path, book_id: str | None = None) -> Book:
 
 
 def check_book_id(book_id: str) -> str:
-    if not re.match(BOOK_ID, book_id):
+    if not re.fullmatch(BOOK_ID, book_id):
         raise InputError(
             f"{book_id!r} can't be a book's id.",
             action="Use lower-case letters, digits, dots, dashes and underscores, at most 100.",
@@ -131,12 +133,17 @@ def _site_config(top: Path) -> dict[str, Any]:
 
 def _mdbook_config(file: Path) -> dict[str, Any]:
     try:
-        book = tomllib.loads(file.read_text(encoding="utf-8")).get("book", {})
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as problem:
+        book = tomllib.loads(file.read_text(encoding="utf-8")).get("book")
+    except (ValueError, OSError) as problem:
         raise InputError(
             f"{file.name} can't be read: {problem}.", action="Correct it."
         ) from problem
-    return {"title": book.get("title"), "pages": book.get("src", "src")}
+    book = book if isinstance(book, dict) else {}
+    return {"title": _text(book.get("title")), "pages": _text(book.get("src")) or "src"}
+
+
+def _text(value: Any) -> str | None:
+    return value.strip() or None if isinstance(value, str) else None
 
 
 class _LenientLoader(yaml.SafeLoader):
@@ -149,15 +156,15 @@ _LenientLoader.add_multi_constructor("", lambda _loader, _suffix, _node: None)
 def _mkdocs_config(file: Path) -> dict[str, Any]:
     try:
         values = yaml.load(file.read_text(encoding="utf-8"), Loader=_LenientLoader)
-    except (yaml.YAMLError, UnicodeDecodeError) as problem:
+    except (*UNREADABLE, OSError) as problem:
         raise InputError(
-            f"{file.name} can't be read: {str(problem).splitlines()[0]}.", action="Correct it."
+            f"{file.name} can't be read: {first_line(problem)}.", action="Correct it."
         ) from problem
     values = values if isinstance(values, dict) else {}
     return {
-        "title": values.get("site_name"),
-        "base_url": values.get("site_url"),
-        "pages": values.get("docs_dir", "docs"),
+        "title": _text(values.get("site_name")),
+        "base_url": _text(values.get("site_url")),
+        "pages": _text(values.get("docs_dir")) or "docs",
         "nav": _nav_files(values.get("nav")),
     }
 
@@ -202,6 +209,9 @@ def _find_pages(root: Path) -> tuple[list[str], list[str]]:
                 continue
             file = Path(folder) / name
             relative = file.relative_to(root).as_posix()
+            if relative != relative.encode("utf-8", "ignore").decode("utf-8"):
+                problems.append(f"{relative!r} has a name that is not UTF-8 and was left out")
+                continue
             if file.is_symlink() and not _leads_into(file, root):
                 problems.append(f"{relative} is a link that leads out of the book or nowhere")
                 continue
@@ -236,12 +246,15 @@ def _read_summary(root: Path, files: Sequence[str]) -> list[Entry]:
     """mdBook's order; what SUMMARY.md does not list is not part of the book."""
     text = (root / SUMMARY).read_text(encoding="utf-8", errors="replace")
     known = set(files)
-    parts = [(found.start(), found["title"]) for found in SUMMARY_PART.finditer(text)][1:]
+    parts = [(found.start(), found["title"]) for found in SUMMARY_PART.finditer(text)]
+    first = SUMMARY_LINE.search(text)
+    if parts and (not first or parts[0][0] < first.start()):  # the title of the summary itself
+        parts.pop(0)
     entries: list[Entry] = []
     indents: list[int] = []
     seen: set[str] = set()
     for found in SUMMARY_LINE.finditer(text):
-        link = os.path.normpath(found["link"].partition("#")[0])
+        link = os.path.normpath(unquote(found["link"].partition("#")[0].strip()))
         if link not in known or link in seen:
             continue
         seen.add(link)

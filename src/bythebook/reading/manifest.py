@@ -2,10 +2,19 @@
 
 from __future__ import annotations
 
+import posixpath
 import tomllib
 from pathlib import Path
+from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    StringConstraints,
+    ValidationError,
+)
 
 from bythebook.errors import InputError
 from bythebook.models.vocabulary import (
@@ -22,13 +31,21 @@ MANIFEST = "bythebook.toml"
 BOOK_ID = r"^[a-z0-9][a-z0-9._-]{0,99}$"
 
 
+Name = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
+
+
+def _folder(name: str) -> str:
+    """`./part/` and `part` are the same folder."""
+    return posixpath.normpath(name).strip("/")
+
+
 class _Table(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
 class BookTable(_Table):
     id: str | None = Field(default=None, pattern=BOOK_ID)
-    title: str | None = Field(default=None, min_length=1)
+    title: Name | None = None
     base_url: str | None = None
     language: str = Field(default="en", pattern=r"^[a-z]{2,3}(-[A-Za-z0-9]+)*$")
     flavor: Flavor | None = None
@@ -43,7 +60,7 @@ class Defaults(_Table):
 
 class Manifest(_Table):
     book: BookTable = BookTable()
-    modules: dict[str, str] = Field(default_factory=dict)
+    modules: dict[Annotated[str, AfterValidator(_folder)], Name] = Field(default_factory=dict)
     defaults: Defaults = Defaults()
 
 
@@ -54,9 +71,9 @@ def read_manifest(root: Path) -> Manifest:
         return Manifest()
     try:
         return Manifest.model_validate(tomllib.loads(file.read_text(encoding="utf-8")))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as problem:
-        reason = str(problem)
     except ValidationError as problem:
         first = problem.errors()[0]
         reason = f"{'.'.join(str(part) for part in first['loc'])}: {first['msg']}"
+    except (ValueError, OSError) as problem:
+        reason = str(problem)
     raise InputError(f"{MANIFEST} can't be used: {reason}.", action=f"Correct {file}.")

@@ -9,36 +9,41 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import islice
 
-from bythebook.reading.source import LINE_BREAK, Source
-from bythebook.reading.tags import end_of_braces, read_tag
+from bythebook.reading.source import BREAK, LINE_BREAK, LINE_END, LINE_START, Source
+from bythebook.reading.tags import TagReader
 
 Range = tuple[int, int]
 
 FENCE_OPEN = re.compile(
-    r"^(?:[ \t]|>|[-*+][ \t]|\d{1,9}[.)][ \t])*(`{3,}(?=[^`\r\n]*$)|~{3,})[ \t]*([^\r\n]*)", re.M
+    rf"{LINE_START}(?: {{0,3}}(?P<comment><!--|\{{/\*)|"
+    r"(?:[ \t]|>|[-*+][ \t]|\d{1,9}[.)][ \t])*"
+    r"(?P<mark>`{3,}(?![^\r\n]*`)|~{3,})[ \t]*(?P<info>[^\r\n]*))"
 )
+COMMENT_ENDS = {"<!--": "-->", "{/*": "*/}"}
 # Docusaurus' own way to say "this fence is not code": its content is part of the page.
 UNWRAPPED_FENCE = "mdx-code-block"
 IMPORT = re.compile(
-    r"import\s+(?:[\w*{$][^;'\"]{0,500}?\sfrom\s+)?['\"][^'\"\r\n]+['\"];?[ \t]*$", re.M
+    r"import\s+(?:[\w*{$][^;'\"]{0,500}?\sfrom\s+)?['\"][^'\"\r\n]+['\"];?[ \t]*" + LINE_END
 )
 EXPORT = re.compile(r"export\s+(?:default|const|let|var|function|async|class)\b")
 STRING_EXPRESSION = re.compile(r"\{\s*(['\"`])((?:(?!\1)[^\\{}\r\n])*)\1\s*\}")
 MACRO = re.compile(
-    r"\{\{-?\s*(?P<name>[A-Za-z_]\w*)\s*(?P<call>\((?P<arguments>(?:[^()\"'{}]|\"[^\"\r\n]*\"|'[^'\r\n]*')*)\))?\s*-?\}\}"
+    r"\{\{-?\s*(?P<name>[A-Za-z_]\w*)\s*+(?P<call>\((?P<arguments>(?:[^()\"'{}]|\"[^\"\r\n]*\"|'[^'\r\n]*')*)\))?\s*-?\}\}"
 )
 MACRO_STRING = re.compile(r"\"([^\"\r\n]*)\"|'([^'\r\n]*)'")
 BADGE = re.compile(r"_?inline$", re.IGNORECASE)
 INLINE_MATH = re.compile(r"\$(?![\s$])[^$\r\n]{1,500}?(?<![\s\\])\$(?!\d)")
 AUTOLINK = re.compile(r"<(?:[a-zA-Z][a-zA-Z0-9+.-]{1,31}:|[^\s<>@]+@)[^\s<>]*>")
-PARAGRAPH_END = re.compile(r"(?:\r\n|\n|\r)[ \t]*(?:\r\n|\n|\r)")
-INTERESTING = re.compile(r"[\\`<{$]|^(?:import|export)\s", re.M)
+PARAGRAPH_END = re.compile(rf"{BREAK}[ \t]*{BREAK}")
+TICKS = re.compile("`+")
+INTERESTING = re.compile(rf"[\\`<{{$]|{LINE_START}(?:import|export)\s")
+REST_IS_BLANK = re.compile(rf"[ \t]*+{LINE_END}")
 NOT_A_LINE_BREAK = re.compile(r"[^\r\n]")
-BLANKED_LINE = re.compile(r"^[ \t\u00a0]*\u00a0[ \t\u00a0]*$", re.M)
+BLANKED_LINE = re.compile(rf"{LINE_START}[ \t]*\u00a0[ \t\u00a0]*{LINE_END}")
 INLINE_ELEMENTS = frozenset(
     "a abbr b bdi bdo cite code data del dfn em i ins kbd mark q s samp small span strong sub sup "
     "time u var wbr".split()
@@ -66,8 +71,8 @@ def find_markup(
     elif source.text.startswith("\ufeff"):
         scan.removed.append((0, 1))
     position = body_start
-    opaque = [*_fences(source.text, body_start), *((a, b, None) for a, b in indented_code)]
-    for start, end, unwrapped in sorted(opaque):
+    opaque = [*_fences(source.text, body_start, mdx), *((a, b, None) for a, b in indented_code)]
+    for start, end, unwrapped in sorted(opaque, key=lambda part: part[:2]):
         if start < position:
             continue
         scan.prose(position, start)
@@ -95,6 +100,8 @@ def mask(text: str, removed: Sequence[Range]) -> str:
         pieces += [text[position:start], NOT_A_LINE_BREAK.sub("\u00a0", text[start:end])]
         position = end
     masked = "".join([*pieces, text[position:]])
+    if text.startswith("\ufeff"):
+        masked = " " + masked[1:]
     return BLANKED_LINE.sub(lambda line: " " * len(line[0]), masked)
 
 
@@ -106,15 +113,13 @@ def _any_within(ranges: list[Range], start: int, end: int) -> bool:
 def subtract(start: int, end: int, removed: Sequence[Range]) -> list[Range]:
     """What remains of a range once sorted, disjoint ranges are taken out of it."""
     kept: list[Range] = []
-    first = max(bisect_left(removed, (start, start)) - 1, 0)
-    for cut_start, cut_end in islice(removed, first, None):
-        if cut_end <= start:
-            continue
-        if cut_start >= end:
-            break
+    index = max(bisect_left(removed, (start, start)) - 1, 0)
+    while index < len(removed) and removed[index][0] < end:
+        cut_start, cut_end = removed[index]
         if cut_start > start:
             kept.append((start, cut_start))
         start = max(start, cut_end)
+        index += 1
     if start < end:
         kept.append((start, end))
     return kept
@@ -132,15 +137,25 @@ def merge(ranges: list[Range]) -> list[Range]:
     return merged
 
 
-def _fences(text: str, start: int) -> list[tuple[int, int, tuple[Range, Range] | None]]:
+def _fences(text: str, start: int, mdx: bool) -> list[tuple[int, int, tuple[Range, Range] | None]]:
     """Code fences as (start, end, lines to unwrap)."""
     found: list[tuple[int, int, tuple[Range, Range] | None]] = []
     position = start
+    last_ends = {
+        comment: text.rfind(end)
+        for comment, end in COMMENT_ENDS.items()
+        if mdx or comment == "<!--"
+    }
     while opening := FENCE_OPEN.search(text, position):
-        mark, info = opening[1], opening[2]
-        closing = re.compile(rf"^[ \t>]*{re.escape(mark[0])}{{{len(mark)},}}[ \t]*$", re.M).search(
-            text, opening.end()
-        )
+        mark, info = opening["mark"], opening["info"]
+        if comment := opening["comment"]:  # a fence in it is none
+            position = opening.end()
+            if position <= last_ends.get(comment, -1):
+                position = text.find(COMMENT_ENDS[comment], position)
+            continue
+        closing = re.compile(
+            rf"{LINE_START}[ \t>]*{re.escape(mark[0])}{{{len(mark)},}}[ \t]*{LINE_END}"
+        ).search(text, opening.end())
         content = _line_end(text, opening.end())
         if closing:
             end = _line_end(text, closing.end())
@@ -162,8 +177,10 @@ def _line_end(text: str, position: int) -> int:
 def _emptied_lines(source: Source, removed: list[Range]) -> list[Range]:
     """Lines that hold nothing but blanks once the markup is out go with it."""
     emptied: list[Range] = []
+    line = -1
     for start, end in removed:
-        for line in range(source.line_of_offset(start), source.line_of_offset(end - 1) + 1):
+        first = max(source.line_of_offset(start), line + 1)
+        for line in range(first, source.line_of_offset(end - 1) + 1):
             line_start, line_end = source.offset_of_line(line), source.offset_of_line(line + 1)
             kept = subtract(line_start, line_end, removed)
             if not any(source.text[a:b].strip() for a, b in kept):
@@ -181,6 +198,10 @@ class _Scan:
         self.separating: list[Range] = []
         self.tables: list[Range] = []
         self.open_table: int | None = None
+        self.tags = TagReader(text)
+        self.absent: set[tuple[str, int]] = set()
+        self.paragraph_end = -1
+        self.ticks: defaultdict[int, list[int]] = defaultdict(list)
 
     def prose(self, position: int, end: int) -> None:
         while found := INTERESTING.search(self.text, position, end):
@@ -200,12 +221,20 @@ class _Scan:
                 position = self._module_statement(start, end)
 
     def _code(self, start: int, end: int) -> int:
-        run = re.compile(r"`+").match(self.text, start)
-        assert run
-        paragraph = PARAGRAPH_END.search(self.text, start, end)
-        limit = paragraph.start() if paragraph else end
-        closing = re.compile(rf"(?<!`){run[0]}(?!`)").search(self.text, run.end(), limit)
-        return closing.end() if closing else run.end()
+        """A code span ends in its paragraph at the next run of as many backticks."""
+        if start >= self.paragraph_end:
+            paragraph = PARAGRAPH_END.search(self.text, start)
+            self.paragraph_end = paragraph.start() if paragraph else len(self.text)
+            self.ticks.clear()
+            for run in TICKS.finditer(self.text, start, self.paragraph_end):
+                self.ticks[len(run[0])].append(run.start())
+        opening = TICKS.match(self.text, start)
+        assert opening
+        length = opening.end() - start
+        runs = self.ticks[length]
+        index = bisect_left(runs, opening.end())
+        found = index < len(runs) and runs[index] < end
+        return runs[index] + length if found else opening.end()
 
     def _maths(self, start: int, end: int) -> int:
         if self.text.startswith("$$", start):
@@ -216,22 +245,21 @@ class _Scan:
 
     def _angle(self, start: int, end: int) -> int:
         if self.text.startswith("<!--", start):
-            closing = self.text.find("-->", start + 4, end)
+            closing = self._find("-->", start + 4, end)
             return self._remove(start, closing + 3) if closing >= 0 else start + 1
         if link := AUTOLINK.match(self.text, start, end):
             return link.end()
         if self.mdx and self.text.startswith(("<>", "</>"), start):
             return self._remove(start, self.text.index(">", start) + 1)
-        tag = read_tag(self.text, start)
-        if tag is None or tag.end > end:
+        tag = self.tags.read(start, end)
+        if tag is None:
             return start + 1
         name = tag.name.lower()
         if name in HIDDEN_ELEMENTS and not tag.closing and not tag.empty:
-            closing_tag = re.compile(rf"</\s*{name}\s*>", re.IGNORECASE).search(
-                self.text, tag.end, end
-            )
-            if closing_tag:
-                return self._remove(start, closing_tag.end())
+            closing = self._find(f"</{tag.name}", tag.end, end)
+            closing_tag = self.tags.read(closing, end) if closing >= 0 else None
+            if closing_tag and closing_tag.name == tag.name:
+                return self._remove(start, closing_tag.end)
         if name == "table":
             self._table(tag.start, tag.end, tag.closing)
         if name not in INLINE_ELEMENTS:
@@ -257,7 +285,7 @@ class _Scan:
             return self._macro(start, end)
         if self.mdx:
             if self.text.startswith("{/*", start):
-                closing = self.text.find("*/}", start + 3, end)
+                closing = self._find("*/}", start + 3, end)
                 return self._remove(start, closing + 3) if closing >= 0 else start + 1
             if string := STRING_EXPRESSION.match(self.text, start, end):
                 self._remove(start, string.start(2))
@@ -269,12 +297,9 @@ class _Scan:
         macro = MACRO.match(self.text, start, end)
         if not macro:
             return start + 2
-        before = self.text.rfind("\n", 0, start) + 1
-        after = _line_end(self.text, macro.end())
-        alone = not (self.text[before:start] + self.text[macro.end() : after]).strip()
         strings = list(MACRO_STRING.finditer(macro["arguments"] or ""))
         if (
-            alone
+            self._alone(start, macro.end())
             or (not macro["call"] and BADGE.search(macro["name"]))
             or (macro["call"] and not strings)
         ):
@@ -286,16 +311,28 @@ class _Scan:
         self._remove(start, offset + shown.start() + 1)
         return self._remove(offset + shown.end() - 1, macro.end())
 
+    def _alone(self, start: int, end: int) -> bool:
+        """Whether nothing but blanks stands before and after on the line."""
+        while start > 0 and self.text[start - 1] in " \t\ufeff":
+            start -= 1
+        at_start = start == 0 or self.text[start - 1] in "\r\n"
+        return at_start and REST_IS_BLANK.match(self.text, end) is not None
+
     def _module_statement(self, start: int, end: int) -> int:
         if statement := IMPORT.match(self.text, start, end):
             return self._remove(start, statement.end())
         if not self.mdx or not EXPORT.match(self.text, start, end):
             return start + 6
-        position = start
-        while position < end and self.text[position] not in "\r\n;":
-            closed = end_of_braces(self.text, position, end) if self.text[position] in "{[(" else -1
-            position = closed if closed > 0 else position + 1
-        return self._remove(start, min(position + 1, end))
+        return self._remove(start, self.tags.end_of_statement(start, end))
+
+    def _find(self, closing: str, start: int, end: int) -> int:
+        """Where it stands, or -1; what is not there is not looked for again."""
+        if (closing, end) in self.absent:
+            return -1
+        found = self.text.find(closing, start, end)
+        if found < 0:
+            self.absent.add((closing, end))
+        return found
 
     def _remove(self, start: int, end: int) -> int:
         self.removed.append((start, end))

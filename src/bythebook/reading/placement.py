@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 from itertools import count
+from pathlib import PurePosixPath
 from typing import Any
 
 from bythebook.models.chunk import lesson_key
@@ -125,15 +126,16 @@ def _folder_positions(book: Book) -> dict[str, float]:
     positions: dict[str, float] = {}
     if book.flavor != "docusaurus":
         return positions
-    for folder in {posixpath.dirname(file) for file in book.files}:
+    folders = {parent.as_posix() for file in book.files for parent in PurePosixPath(file).parents}
+    for folder in folders:
         category = book.root / folder / "_category_.json"
         if category.is_file():
             try:
                 position = json.loads(category.read_bytes()).get("position")
-            except (ValueError, AttributeError):
+            except (ValueError, AttributeError, RecursionError, OSError):
                 continue
-            if isinstance(position, int | float):
-                positions[folder] = float(position)
+            if isinstance(position, int | float) and position == position:
+                positions[folder] = position
     return positions
 
 

@@ -24,14 +24,6 @@ class Section:
         return self.path[-1] if len(self.path) > 1 else None
 
 
-def first_heading(blocks: Sequence[Block]) -> str | None:
-    """The page's own title, if it opens with one."""
-    for block in blocks:
-        if block.kind == "heading" and block.level == 1:
-            return plain_heading(block.text) or None
-    return None
-
-
 def split_sections(blocks: Sequence[Block], title: str, flavor: Flavor) -> list[Section]:
     """Sections in order; together they hold every block exactly once."""
     anchors = Anchors(flavor)

@@ -13,6 +13,11 @@ from bythebook.errors import InputError
 
 # The line breaks markdown-it knows; str.splitlines() knows more and would shift every offset.
 LINE_BREAK = re.compile(r"\r\n|\n|\r")
+# The same inside longer patterns, where "\r\n" must not be taken for two of them; and what `^` and
+# `$` mean there, which by themselves know "\n" only. A byte order mark may stand before a line.
+BREAK = r"(?>\r\n?|\n)"
+LINE_START = r"(?<![^\r\n\ufeff])"
+LINE_END = r"(?![^\r\n])"
 
 
 @dataclass(frozen=True, slots=False)

@@ -8,7 +8,7 @@ neighbour. Code, tables and maths are cut only when one is alone longer than the
 from __future__ import annotations
 
 import re
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate, pairwise
@@ -21,9 +21,12 @@ from bythebook.reading.source import LINE_BREAK
 TARGET_TOKENS = 400
 MAX_TOKENS = 512
 MIN_TOKENS = 100
+# Neighbours smaller than this are not worth a choice between them when a long section is cut.
+CRUMB_TOKENS = 10
 OVERLAP_TOKENS = int(TARGET_TOKENS * 0.15)
 # Text without spaces (minified code, encoded data) must not grow without end.
 CHARACTERS_PER_TOKEN = 16
+WIDEST_STEP = 100
 
 SENTENCE_END = re.compile(
     r"(?<=[.!?。！？])[\"')\]*_`]*\s+|(?<=[。！？])|(?:\r\n|\n|\r)[ \t]*(?=[-*+>|]|\d+[.)])"
@@ -44,7 +47,7 @@ class Unit:
 
 
 @dataclass(frozen=True)
-class Passage:
+class Cut:
     """A range of the source, `core` being where it begins without repeated text."""
 
     start: int
@@ -58,31 +61,41 @@ class Ruler:
 
     def __init__(self, masked: str) -> None:
         self.text = masked
-        found = list(WORD.finditer(masked))
-        self.starts = [word.start() for word in found]
-        self.lengths = list(accumulate((word.end() - word.start() for word in found), initial=0))
+        found = [word.span() for word in WORD.finditer(masked)]
+        self.starts = [start for start, _ in found]
+        self.ends = [end for _, end in found]
+        self.lengths = list(accumulate((end - start for start, end in found), initial=0))
 
     def tokens(self, start: int, end: int) -> float:
-        first, last = bisect_left(self.starts, start), bisect_left(self.starts, end)
-        by_length = (self.lengths[last] - self.lengths[first]) / CHARACTERS_PER_TOKEN
+        first, last = bisect_right(self.ends, start), bisect_left(self.starts, end)
+        by_length = self._length(start, end, first, last) / CHARACTERS_PER_TOKEN
         return max((last - first) * TOKENS_PER_WORD, by_length)
+
+    def _length(self, start: int, end: int, first: int, last: int) -> int:
+        """How many characters the words of the range have in it; a cut one has a part of them."""
+        if first >= last:
+            return 0
+        before, after = max(0, start - self.starts[first]), max(0, self.ends[last - 1] - end)
+        return self.lengths[last] - self.lengths[first] - before - after
 
     def widen(self, start: int, end: int) -> tuple[int, int]:
         """Take in words before, then after, until the range has text enough for a chunk."""
-        first, last = bisect_left(self.starts, start), bisect_left(self.starts, end)
-        while first > 0 and self.lengths[last] - self.lengths[first] < MIN_TEXT:
-            first -= 1
-            start = self.starts[first]
-        while last < len(self.starts) and self.lengths[last] - self.lengths[first] < MIN_TEXT:
+        if not self.starts:
+            return start, end
+        first, last = bisect_right(self.ends, start), bisect_left(self.starts, end)
+        while start > self.starts[0] and self._length(start, end, first, last) < MIN_TEXT:
+            first = bisect_left(self.starts, start) - 1
+            start = max(self.starts[first], min(start, self.ends[first]) - WIDEST_STEP)
+        while last < len(self.starts) and self._length(start, end, first, last) < MIN_TEXT:
+            end = min(self.ends[last], self.starts[last] + WIDEST_STEP)
             last += 1
-            end = self.starts[last] if last < len(self.starts) else len(self.text)
         return start, end
 
     def word_starts(self, start: int, end: int) -> list[int]:
         return self.starts[bisect_left(self.starts, start) : bisect_left(self.starts, end)]
 
 
-def cut_passages(sections: Sequence[Section], masked: str) -> list[Passage]:
+def cut_sections(sections: Sequence[Section], masked: str) -> list[Cut]:
     """Passages of one file in order; without their repeated text they tile it."""
     ruler = Ruler(masked)
     pieces = [
@@ -112,7 +125,26 @@ def _units(section: Section, index: int, ruler: Ruler) -> list[Unit]:
             joined[-1] = replace(unit, start=heading.start)
         else:
             joined.append(unit)
-    return joined
+    return _without_crumbs(joined, ruler)
+
+
+def _without_crumbs(units: list[Unit], ruler: Ruler) -> list[Unit]:
+    """Thousands of tiny paragraphs or list items would make the search for cuts slow."""
+    kept: list[Unit] = []
+    for unit in units:
+        last = kept[-1] if kept else None
+        if (
+            last
+            and "heading" not in (last.kind, unit.kind)
+            and ruler.tokens(unit.start, unit.end) < CRUMB_TOKENS
+            and ruler.tokens(last.start, last.end) < CRUMB_TOKENS
+        ):
+            kind: BlockKind = "prose" if last.kind == unit.kind == "prose" else "group"
+            cuts = (*last.cuts, unit.start) if ruler.tokens(unit.start, unit.end) else last.cuts
+            kept[-1] = replace(last, end=unit.end, kind=kind, cuts=cuts)
+        else:
+            kept.append(unit)
+    return kept
 
 
 def _pieces(block: Block, ruler: Ruler) -> list[tuple[int, int, Block]]:
@@ -219,13 +251,14 @@ def _joined(units: list[Unit], ruler: Ruler) -> list[list[Unit]] | None:
 def _goes_on(
     piece: list[Unit], following: list[Unit], sections: Sequence[Section], ruler: Ruler
 ) -> bool:
-    """An introduction goes with what it introduces, and small neighbours with each other."""
+    """An introduction or a bare heading goes with what follows, and small neighbours together."""
     introduces = sections[following[0].section].level > sections[piece[-1].section].level
-    return introduces or _size(following, ruler) < MIN_TOKENS
+    bare_heading = piece[-1].kind == "heading"
+    return introduces or bare_heading or _size(following, ruler) < MIN_TOKENS
 
 
-def _with_overlap(pieces: list[list[Unit]], ruler: Ruler) -> list[Passage]:
-    passages: list[Passage] = []
+def _with_overlap(pieces: list[list[Unit]], ruler: Ruler) -> list[Cut]:
+    cuts: list[Cut] = []
     for index, units in enumerate(pieces):
         start = core = units[0].start
         previous = pieces[index - 1][-1] if index else None
@@ -233,8 +266,8 @@ def _with_overlap(pieces: list[list[Unit]], ruler: Ruler) -> list[Passage]:
             budget = min(OVERLAP_TOKENS, MAX_TOKENS - _size(units, ruler))
             start = _overlap_start(previous, budget, ruler)
         start, end = ruler.widen(start, units[-1].end)
-        passages.append(Passage(start, end, core, tuple(units)))
-    return passages
+        cuts.append(Cut(start, end, core, tuple(units)))
+    return cuts
 
 
 def _overlap_start(previous: Unit, budget: float, ruler: Ruler) -> int:
