@@ -45,6 +45,7 @@ class Library:
         self.job_table = Jobs(engine)
         self.locks = BookLocks(settings.home)
         self._store: VectorStore | None = None
+        self._searcher: Searcher | None = None
         self._opening = asyncio.Lock()
 
     @classmethod
@@ -63,7 +64,7 @@ class Library:
     async def close(self) -> None:
         if self._store:
             await self._store.close()
-            self._store = None
+            self._store = self._searcher = None
         await self.embedder.close()
         await self.engine.dispose()
 
@@ -151,7 +152,10 @@ class Library:
 
     async def search(self, query: SearchQuery) -> Found:
         """The passages that fit a question best."""
-        return await Searcher(await self.store(), self.embedder, self.catalog).search(query)
+        store = await self.store()
+        if self._searcher is None:
+            self._searcher = Searcher(store, self.embedder, self.catalog)
+        return await self._searcher.search(query)
 
     async def context(
         self, book_id: str, chunk_id: str, before: int = 1, after: int = 1

@@ -10,15 +10,14 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import numpy as np
-from numpy.typing import NDArray
-
 from bythebook.embedding.embedder import encodable
 from bythebook.embedding.weights_file import FOLDER, read_weights
 from bythebook.embedding.windows import even_windows
 
 if TYPE_CHECKING:
+    import numpy as np
     import onnxruntime  # type: ignore[import-untyped]
+    from numpy.typing import NDArray
     from tokenizers import Tokenizer
 
 START, END = 101, 102
@@ -48,6 +47,8 @@ class MiniLM:
         self._queries = ThreadPoolExecutor(count, thread_name_prefix="embed-query")
 
     async def embed_documents(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        import numpy as np  # not before something is embedded: many commands never do
+
         loop = asyncio.get_running_loop()
         waiting = [loop.run_in_executor(self._documents, self._vector, text) for text in texts]
         try:
@@ -67,6 +68,8 @@ class MiniLM:
             await asyncio.to_thread(pool.shutdown, cancel_futures=True)
 
     def _vector(self, text: str) -> NDArray[np.float32]:
+        import numpy as np
+
         tokenizer, session = self._load()
         pieces = tokenizer.encode(encodable(text), add_special_tokens=False).ids
         rows = [

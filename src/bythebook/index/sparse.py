@@ -8,6 +8,7 @@ import zlib
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 
 import Stemmer
 
@@ -58,20 +59,22 @@ def query_terms(text: str, language: str) -> SparseTerms:
 
 def terms(text: str, language: str) -> Iterator[str]:
     """Stemmed words without stop words; a name such as `create_node` also gives its parts."""
-    stem = _stemmer(language)
-    stop_words = STOP_WORDS if language.startswith("en") else frozenset()
     for found in TERM.finditer(text):
-        word = found[0]
-        if IDEOGRAPHIC.match(word):
-            yield from (word[i : i + 2] for i in range(max(1, len(word) - 1)))
-            continue
-        lower = word.lower()
-        if lower in stop_words:
-            continue
-        yield stem(lower)
-        parts = NAME_PARTS.findall(word)
-        if len(parts) > 1:
-            yield from (stem(p) for part in parts if len(p := part.lower()) > 1)
+        yield from _terms_of(found[0], language)
+
+
+@lru_cache(maxsize=50_000)  # a book has few different words
+def _terms_of(word: str, language: str) -> tuple[str, ...]:
+    if IDEOGRAPHIC.match(word):
+        return tuple(word[i : i + 2] for i in range(max(1, len(word) - 1)))
+    lower = word.lower()
+    if lower in STOP_WORDS and language.startswith("en"):
+        return ()
+    stem = _stemmer(language)
+    parts = [part.lower() for part in NAME_PARTS.findall(word)]
+    if len(parts) == 1:
+        return (stem(lower),)
+    return (stem(lower), *(stem(part) for part in parts if len(part) > 1))
 
 
 def _vector(weights: dict[str, float]) -> SparseTerms:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections import deque
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from itertools import islice
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from bythebook.embedding.embedder import Embedder
 from bythebook.errors import BookError, ConfigurationError
@@ -15,6 +16,7 @@ from bythebook.ingestion.catalog import Catalog
 from bythebook.ingestion.jobs import Jobs
 from bythebook.ingestion.plan import Plan, make_plan, read_page
 from bythebook.ingestion.points import (
+    EmbeddingKey,
     Known,
     Vector,
     all_points,
@@ -24,15 +26,19 @@ from bythebook.ingestion.points import (
     make_point,
 )
 from bythebook.models.book import BookInfo
-from bythebook.models.chunk import now, parent_id
+from bythebook.models.chunk import CHUNKER_VERSION, now, parent_id
 from bythebook.models.job import IngestionJob
 from bythebook.models.state import IngestionRecord
 from bythebook.models.vocabulary import IngestionMode
-from bythebook.reading.document import CHUNKER_VERSION, Document
 from bythebook.reading.layout import Book
 
+if TYPE_CHECKING:
+    from bythebook.reading.document import Document
+
 # Chunks embedded in one go: enough to keep every core busy, little enough to lose to a crash.
-BATCH_CHUNKS = 64
+BATCH_CHUNKS = 32
+# Batches waiting behind the one that is being embedded, so that no core runs dry.
+BATCHES_AHEAD = 2
 # Until then the engine's word statistics still count deleted points.
 OPTIMIZE_AFTER_DELETED = 0.2
 MAX_WARNINGS = 100
@@ -49,6 +55,14 @@ class _Page:
     file_hash: str
     document: Document
     known: Known
+
+
+@dataclass(frozen=True)
+class _Embedded:
+    """Files with a vector for each of their passages."""
+
+    pages: list[_Page]
+    vectors: dict[EmbeddingKey, Vector]
 
 
 @dataclass
@@ -150,23 +164,24 @@ class Ingestion:
                 await self._delete(store, str(file), was_known=False)
 
     async def _process(self, store: VectorStore, plan: Plan, fresh: bool) -> None:
-        """While one batch is being embedded, the one before is written and the next is read."""
+        """While one batch is being embedded, the next waits behind it and the last is written."""
         self.written: set[str] = set()
-        embedding: asyncio.Task[tuple[list[_Page], dict[tuple[str, ...], Vector]]] | None = None
+        embedding: deque[asyncio.Task[_Embedded]] = deque()
         files = iter(plan.process)
         try:
             while True:
                 batch = await self._read_batch(store, plan, files, fresh)
-                embedded = await embedding if embedding else None
-                embedding = asyncio.create_task(self._embed(batch)) if batch else None
-                if embedded:
-                    await self._write(store, plan, *embedded)
-                if embedding is None:
+                if batch:
+                    embedding.append(asyncio.create_task(self._embed(batch)))
+                if not embedding:
                     return
+                if not batch or len(embedding) > BATCHES_AHEAD:
+                    await self._write(store, plan, await embedding[0])
+                    embedding.popleft()
         finally:
-            if embedding:
-                embedding.cancel()
-                await asyncio.gather(embedding, return_exceptions=True)
+            for task in embedding:
+                task.cancel()
+            await asyncio.gather(*embedding, return_exceptions=True)
 
     async def _read_batch(
         self, store: VectorStore, plan: Plan, files: Any, fresh: bool
@@ -193,9 +208,9 @@ class Ingestion:
                 break
         return pages
 
-    async def _embed(self, pages: list[_Page]) -> tuple[list[_Page], dict[tuple[str, ...], Vector]]:
-        vectors: dict[tuple[str, ...], Vector] = {}
-        missing: dict[tuple[str, ...], str] = {}
+    async def _embed(self, pages: list[_Page]) -> _Embedded:
+        vectors: dict[EmbeddingKey, Vector] = {}
+        missing: dict[EmbeddingKey, str] = {}
         for page in pages:
             for chunk in page.document.chunks:
                 key = embedding_key(chunk)
@@ -208,18 +223,12 @@ class Ingestion:
             embedded = await self.embedder.embed_documents(list(missing.values()))
             vectors |= dict(zip(missing, embedded.tolist(), strict=True))
             self.job.chunks_embedded += len(missing)
-        return pages, vectors
+        return _Embedded(pages, vectors)
 
-    async def _write(
-        self,
-        store: VectorStore,
-        plan: Plan,
-        pages: Sequence[_Page],
-        vectors: dict[tuple[str, ...], Vector],
-    ) -> None:
+    async def _write(self, store: VectorStore, plan: Plan, batch: _Embedded) -> None:
         records: list[IngestionRecord] = []
-        for page in pages:
-            await self._write_page(store, page, vectors)
+        for page in batch.pages:
+            await self._write_page(store, page, batch.vectors)
             records.append(self._record(page, plan))
             self.job.files_processed += 1
         await store.flush()
@@ -231,7 +240,7 @@ class Ingestion:
         self.on_progress(self.job)
 
     async def _write_page(
-        self, store: VectorStore, page: _Page, vectors: dict[tuple[str, ...], Vector]
+        self, store: VectorStore, page: _Page, vectors: dict[EmbeddingKey, Vector]
     ) -> None:
         written_at = now()
         points = [

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 
 from bythebook.errors import InputError
+from bythebook.models.chunk import CHUNKER_VERSION
 from bythebook.models.state import IngestionState
 from bythebook.models.vocabulary import IngestionMode
-from bythebook.reading.document import CHUNKER_VERSION, Document, read_document
 from bythebook.reading.frontmatter import read_front_matter
 from bythebook.reading.head import Head, read_head
 from bythebook.reading.layout import Book
 from bythebook.reading.placement import Placement, place_pages
 from bythebook.reading.source import decode, hash_bytes, read_bytes
+
+if TYPE_CHECKING:
+    from bythebook.reading.document import Document
 
 
 @dataclass(frozen=True)
@@ -93,5 +97,8 @@ def _only(book: Book, files: tuple[str, ...]) -> Book:
 
 def read_page(book: Book, file: str, placement: Placement, max_bytes: int) -> tuple[str, Document]:
     """The file's hash and its chunks, as it is now."""
+    # The Markdown parser is loaded only once there is something to parse.
+    from bythebook.reading.document import read_document
+
     source = decode(file, read_bytes(book.root, file, max_bytes))
     return source.hash, read_document(book, source, read_front_matter(source.text), placement)

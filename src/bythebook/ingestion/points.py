@@ -19,12 +19,12 @@ from bythebook.index.models import (
 )
 from bythebook.index.sparse import document_terms
 from bythebook.index.store import VectorStore
-from bythebook.models.chunk import DocumentChunk, payload_of
-from bythebook.reading.document import CHUNKER_VERSION
+from bythebook.models.chunk import CHUNKER_VERSION, DocumentChunk, payload_of
 
 PAGE = 256
 
 Vector = Sequence[float]
+EmbeddingKey = tuple[str, ...]
 
 
 @dataclass
@@ -32,7 +32,7 @@ class Known:
     """Points of a file that are in the index, and vectors of passages it shares with others."""
 
     points: dict[str, Record] = field(default_factory=dict)
-    vectors: dict[tuple[str, ...], Vector] = field(default_factory=dict)
+    vectors: dict[EmbeddingKey, Vector] = field(default_factory=dict)
 
 
 def book_filter(book_id: str, **equal: str) -> Filter:
@@ -82,7 +82,7 @@ async def known_points(
     return known
 
 
-def embedding_key(chunk: DocumentChunk) -> tuple[str, ...]:
+def embedding_key(chunk: DocumentChunk) -> EmbeddingKey:
     """Equal keys have equal vectors: everything the embedder sees."""
     return (*chunk.metadata.heading_path, chunk.text)
 

@@ -27,8 +27,6 @@ from bythebook.reading.placement import Placement
 from bythebook.reading.sections import Section, split_sections
 from bythebook.reading.source import Source, hash_text
 
-# Part of what an index remembers: raise it whenever the same file would give other chunks.
-CHUNKER_VERSION = 1
 CLOSING_MARKS = ".,;:!?)]}"
 
 

@@ -5,9 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING
 
 from bythebook.embedding.embedder import Embedder
 from bythebook.errors import ConfigurationError, InputError
@@ -18,7 +16,6 @@ from bythebook.index.models import (
     IdfCorpusParams,
     QueryRequest,
     Record,
-    ScoredPoint,
     SearchParams,
     SparseVector,
 )
@@ -32,9 +29,14 @@ from bythebook.models.search import SearchQuery
 from bythebook.retrieval.calibration import calibration_for
 from bythebook.retrieval.context import passage_of_record
 from bythebook.retrieval.filters import make_filter
-from bythebook.retrieval.fusion import Candidate, bm25_ceiling, fuse, inverse_frequency
+from bythebook.retrieval.fusion import Candidate, bm25_ceiling, fuse
+from bythebook.retrieval.weights import WordWeights, weight_of
 
-Vector = NDArray[np.float32]
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Vector = NDArray[np.float32]
 
 # Candidates each half brings: enough that a passage good in both is never missed.
 CANDIDATES = 50
@@ -69,6 +71,7 @@ class Searcher:
         self.store = store
         self.embedder = embedder
         self.catalog = catalog
+        self.weights = WordWeights()
 
     async def search(self, query: SearchQuery) -> Found:
         book = await self.catalog.book(query.book_id)
@@ -136,12 +139,14 @@ class Searcher:
         Ids and scores only: bringing back text and vectors would cost more than finding them.
         """
         words = query_terms(text, book.language).indices
+        weights = self.weights.of(book)
+        unweighed = [word for word in words if word not in weights]
         in_book = book_filter(book.book_id)
         dense, sparse, *single = await self.store.query_batch(
             [
                 _dense(vector, selection),
                 _sparse(words or NO_WORDS, selection, in_book),
-                *(_best_of_word(word, in_book) for word in words),
+                *(_best_of_word(word, in_book) for word in unweighed),
             ]
         )
         cosines = {hit.id: hit.score for hit in dense}
@@ -154,14 +159,13 @@ class Searcher:
         bm25 = {hit.id: hit.score for hit in sparse}
         # What the sparse half did not bring scores between nothing and the last it brought.
         unknown = min(bm25.values()) / 2 if len(sparse) == CANDIDATES else 0.0
-        weights = [
-            _weight(word, hits, book.total_chunks) for word, hits in zip(words, single, strict=True)
-        ]
+        for word, hits in zip(unweighed, single, strict=True):
+            weights[word] = weight_of(word, hits, book.total_chunks)
         candidates = [
             Candidate(id, min(max(cosine, -1.0), 1.0), bm25.get(id, unknown))
             for id, cosine in cosines.items()
         ]
-        return Evidence(candidates, bm25_ceiling(weights))
+        return Evidence(candidates, bm25_ceiling([weights[word] for word in words]))
 
     async def _best(self, ranked: Sequence[Candidate], limit: int) -> list[Passage] | None:
         """The first passages with different texts; None if a page is being switched just now."""
@@ -207,16 +211,6 @@ def _sparse(words: Sequence[int], selection: Filter, in_book: Filter) -> QueryRe
 
 def _best_of_word(word: int, in_book: Filter) -> QueryRequest:
     return replace(_sparse([word], in_book, in_book), limit=1, with_vector=[SPARSE])
-
-
-def _weight(word: int, hits: Sequence[ScoredPoint], total: int) -> float:
-    """A word's inverse frequency: its best score without the passage's own part in it."""
-    if not hits:
-        return inverse_frequency(total, 0)
-    sparse = (hits[0].vector or {})[SPARSE]
-    assert isinstance(sparse, SparseVector)
-    own = dict(zip(sparse.indices, sparse.values, strict=True))[word]
-    return hits[0].score / own
 
 
 def _mixes_versions(records: Sequence[Record]) -> bool:
