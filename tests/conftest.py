@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
 import pytest
@@ -11,6 +11,7 @@ from hypothesis import HealthCheck, settings
 from booktext import WriteBook
 from bythebook.library import Library
 from bythebook.settings import Settings
+from qdrant_server import qdrant_server, shared_folder
 
 settings.register_profile("bythebook", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("bythebook")
@@ -22,6 +23,13 @@ def _own_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     for field in Settings.model_fields.values():
         monkeypatch.delenv(str(field.validation_alias), raising=False)
     monkeypatch.setenv("BYTHEBOOK_HOME", str(tmp_path / "home"))
+
+
+@pytest.fixture(scope="session")
+def qdrant_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """Address of a real server; the test is skipped where there is none."""
+    with qdrant_server(shared_folder(tmp_path_factory)) as url:
+        yield url
 
 
 @pytest.fixture

@@ -6,14 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from qdrant_server import qdrant_server, room_in_memory, shared_folder
-
-
-@pytest.fixture(scope="session")
-def qdrant_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """Address of a real server; the test is skipped where there is none."""
-    with qdrant_server(shared_folder(tmp_path_factory)) as url:
-        yield url
+from qdrant_server import room_in_memory
 
 
 @pytest.fixture

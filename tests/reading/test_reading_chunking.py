@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 from bythebook.reading.cutting import MAX_TOKENS, MIN_TOKENS, OVERLAP_TOKENS
-from bythebook.reading.document import CHUNKER_VERSION
 from bythebook.reading.layout import find_book
 from reading.reading_tools import Page, check_page, read_text, words, write_files
 
@@ -131,10 +130,6 @@ def test_only_short_of_the_minimum_where_no_neighbour_has_room() -> None:
     code = "```py\n" + "\n".join(f"value_{n} = {n}" for n in range(129)) + "\n```"
     page = read(code, "A small remark between.", code)
     assert [chunk.token_count < MIN_TOKENS for chunk in page.chunks].count(True) <= 1
-
-
-def test_the_version_of_the_chunker_is_a_number() -> None:
-    assert CHUNKER_VERSION >= 1
 
 
 def test_a_title_of_the_front_matter_heads_the_path(tmp_path: Path) -> None:
