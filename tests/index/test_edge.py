@@ -19,7 +19,8 @@ import qdrant_edge
 from bythebook.errors import BusyError, InputError, StoreError
 from bythebook.index import edge, journal, shard
 from bythebook.index.edge import EdgeStore
-from index.index_samples import DIMENSION, SAMPLES, dense, point_id, sample, where
+from bythebook.index.models import PointStruct
+from index.index_samples import DIMENSION, SAMPLES, dense, point_id, sample, sparse, where
 
 
 @pytest.fixture
@@ -322,3 +323,38 @@ def test_it_can_be_used_from_one_loop_after_another(folder: Path) -> None:
     asyncio.run(store.replace(SAMPLES, []))
     assert asyncio.run(store.count()) == 60
     asyncio.run(store.close())
+
+
+async def test_readers_see_the_old_lesson_or_the_new_one(store: EdgeStore) -> None:
+    """Only the embedded index promises this for every reader at every moment."""
+    lesson = where("parent_doc_id", "switched")
+
+    def edition(number: int) -> list[PointStruct]:
+        return [
+            PointStruct(
+                id=point_id(f"{number} {part}"),
+                vector={"dense": dense(part), "bm25": sparse(part)},
+                payload={"parent_doc_id": "switched", "version": number},
+            )
+            for part in range(number % 3 + 3)
+        ]
+
+    done = False
+    seen: set[int] = set()
+
+    async def read() -> None:
+        while not done:
+            records, _ = await store.scroll(lesson)
+            versions = {(record.payload or {})["version"] for record in records}
+            assert len(versions) == 1
+            (version,) = versions
+            assert len(records) == version % 3 + 3
+            seen.add(version)
+
+    await store.replace(edition(0), [])
+    readers = [asyncio.create_task(read()) for _ in range(3)]
+    for number in range(1, 30):
+        await store.replace(edition(number), [point.id for point in edition(number - 1)])
+    done = True
+    await asyncio.gather(*readers)
+    assert len(seen) > 5

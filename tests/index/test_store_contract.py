@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import dataclasses
 from collections import Counter
 from collections.abc import AsyncIterator
@@ -329,40 +328,3 @@ async def test_a_missing_payload_index_is_made(empty: VectorStore) -> None:
     await empty.open(DIMENSION)
     for field in PAYLOAD_INDEXES:
         assert await empty.facet(field) == {}
-
-
-async def test_readers_see_the_old_lesson_or_the_new_one(store: VectorStore) -> None:
-    """Only the embedded index promises this for every reader at every moment."""
-    if not isinstance(store, EdgeStore):
-        pytest.skip("a server applies one request's operations one after the other")
-    lesson = where("parent_doc_id", "switched")
-
-    def edition(number: int) -> list[PointStruct]:
-        return [
-            PointStruct(
-                id=point_id(f"{number} {part}"),
-                vector={"dense": dense(part), "bm25": sparse(part)},
-                payload={"parent_doc_id": "switched", "version": number},
-            )
-            for part in range(number % 3 + 3)
-        ]
-
-    done = False
-    seen: set[int] = set()
-
-    async def read() -> None:
-        while not done:
-            records, _ = await store.scroll(lesson)
-            versions = {(record.payload or {})["version"] for record in records}
-            assert len(versions) == 1
-            (version,) = versions
-            assert len(records) == version % 3 + 3
-            seen.add(version)
-
-    await store.replace(edition(0), [])
-    readers = [asyncio.create_task(read()) for _ in range(3)]
-    for number in range(1, 30):
-        await store.replace(edition(number), [point.id for point in edition(number - 1)])
-    done = True
-    await asyncio.gather(*readers)
-    assert len(seen) > 5

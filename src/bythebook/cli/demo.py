@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-QUESTION = "How do ROS 2 nodes communicate?"
+QUESTION = "When should I use an action instead of a service?"
 
 
 def command(

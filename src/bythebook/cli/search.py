@@ -14,6 +14,7 @@ from bythebook.cli.snippet import snippet
 
 if TYPE_CHECKING:
     from bythebook.models.passage import Passage
+    from bythebook.settings import Settings
 
 # Fields of the query under the names a person gives them here.
 OPTIONS = {
@@ -73,7 +74,11 @@ def command(
 
 
 async def search(
-    book_id: str | None, fields: dict[str, Any], context: int = 0, as_json: bool = False
+    book_id: str | None,
+    fields: dict[str, Any],
+    context: int = 0,
+    as_json: bool = False,
+    settings: Settings | None = None,
 ) -> None:
     from bythebook.library import Library
     from bythebook.models.search import SearchQuery, SearchResponse, SearchResult
@@ -82,7 +87,7 @@ async def search(
         SearchQuery(**fields)  # what is wrong with the words needs no index to say
     except ValidationError as problem:
         raise input_error(problem, OPTIONS) from problem
-    async with await Library.open() as library:
+    async with await Library.open(settings) as library:
         book = await library.book(book_id)
         query = SearchQuery(**fields, book_id=book.book_id)
         found = await library.search(query)

@@ -106,10 +106,13 @@ def from_record(record: edge.Record) -> Record:
 def _to_vector(vector: Vector) -> list[float] | edge.SparseVector:
     if kind(vector) == "SparseVector":
         assert not isinstance(vector, Sequence)
-        indices = [int(index) for index in vector.indices]
-        return edge.SparseVector(indices, [float(value) for value in vector.values])
+        return edge.SparseVector(_plain_list(vector.indices), _plain_list(vector.values))
     assert not isinstance(vector, SparseVector)
-    return [float(value) for value in vector]
+    return _plain_list(vector)
+
+
+def _plain_list(values: Any) -> list[Any]:
+    return list(values.tolist()) if hasattr(values, "tolist") else list(values)
 
 
 def _to_conditions(conditions: Any) -> list[Any] | None:

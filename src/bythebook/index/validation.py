@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Sequence
+from operator import mul
 from typing import Any
 
 from bythebook.errors import InputError
@@ -163,7 +164,7 @@ def _check_dense(vector: Any, dimension: int) -> None:
         raise InputError(f"A vector has {len(vector)} numbers instead of {dimension}.")
     _check_floats(vector, "A dense vector")
     # The engine normalises in single precision; an overflow there would store a vector of zeros.
-    if sum(float(value) ** 2 for value in vector) > _FLOAT32:
+    if sum(map(mul, vector, vector)) > _FLOAT32:
         raise InputError("A dense vector is too long to be normalised.")
 
 
@@ -174,16 +175,28 @@ def _check_sparse(vector: Any) -> None:
     _check_floats(values, "A sparse vector")
     if kind(indices) not in {"list", "tuple", "ndarray"} or len(indices) != len(values):
         raise InputError("A sparse vector must have as many indices as values.")
-    for index in indices:
-        if isinstance(index, bool) or not hasattr(index, "__index__") or not 0 <= index < _U32:
-            raise InputError(f"{index!r} is not an index of a sparse vector.")
+    if not _are_plain(indices, int, 0, _U32 - 1):
+        for index in indices:
+            if isinstance(index, bool) or not hasattr(index, "__index__") or not 0 <= index < _U32:
+                raise InputError(f"{index!r} is not an index of a sparse vector.")
     if len(set(indices)) != len(indices):
         raise InputError("A sparse vector names an index twice.")
+
+
+def _are_plain(values: Any, wanted: type, low: float, high: float) -> bool:
+    """Whether a look at each value can be spared: all of one type and within bounds."""
+    if not set(map(type, values)) <= {wanted}:
+        return False
+    if not len(values):
+        return True
+    return math.isfinite(sum(values)) and low <= min(values) <= max(values) <= high
 
 
 def _check_floats(values: Any, what: str) -> None:
     if kind(values) not in {"list", "tuple", "ndarray"}:
         raise InputError(f"{what} must be made of numbers.")
+    if _are_plain(values, float, -_FLOAT32, _FLOAT32):
+        return
     for value in values:
         # Written so that NaN fails as well.
         if isinstance(value, bool | str) or not _is_small(value):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 
 from bythebook.errors import BookNotFound
@@ -9,6 +10,12 @@ from bythebook.index.models import Record
 from bythebook.index.store import VectorStore
 from bythebook.ingestion.points import all_points, book_filter
 from bythebook.models.passage import Passage, chunk_of_payload
+from bythebook.retrieval.states import (
+    SWITCHING_PAUSE,
+    SWITCHING_RETRIES,
+    mixes_states,
+    newest_states,
+)
 
 MAX_NEIGHBOURS = 10
 
@@ -43,14 +50,18 @@ async def surroundings(
 
 async def whole_lesson(store: VectorStore, book_id: str, parent_doc_id: str) -> list[Passage]:
     """Every passage of a lesson in order."""
-    records = await all_points(store, book_filter(book_id, parent_doc_id=parent_doc_id))
-    if not records:
+    for _ in range(SWITCHING_RETRIES):
+        records = await all_points(store, book_filter(book_id, parent_doc_id=parent_doc_id))
+        passages = [passage_of_record(record) for record in records]
+        if not mixes_states(passages):
+            break
+        await asyncio.sleep(SWITCHING_PAUSE)
+    if not passages:
         raise BookNotFound(
             f"There is no lesson {parent_doc_id} in {book_id}.",
             action="Search again; the page may have been removed.",
         )
-    passages = [passage_of_record(record) for record in records]
-    return sorted(passages, key=lambda passage: passage.metadata.chunk_index)
+    return sorted(newest_states(passages), key=lambda passage: passage.metadata.chunk_index)
 
 
 async def _walk(

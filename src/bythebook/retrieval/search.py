@@ -30,6 +30,13 @@ from bythebook.retrieval.calibration import calibration_for
 from bythebook.retrieval.context import passage_of_record
 from bythebook.retrieval.filters import make_filter
 from bythebook.retrieval.fusion import Candidate, bm25_ceiling, fuse
+from bythebook.retrieval.states import (
+    SWITCHING_PAUSE,
+    SWITCHING_RETRIES,
+    mixes_states,
+    newest_states,
+    without_repeats,
+)
 from bythebook.retrieval.weights import WordWeights, weight_of
 
 if TYPE_CHECKING:
@@ -44,8 +51,6 @@ CANDIDATES = 50
 NO_WORDS = [0]
 # Fetched beyond the limit, to make up for passages with the same text.
 SPARE = 5
-SWITCHING_RETRIES = 5
-SWITCHING_PAUSE = 0.02
 
 
 @dataclass(frozen=True)
@@ -78,12 +83,12 @@ class Searcher:
         self._check_embedder(book)
         selection = await self._selection(query)
         vector = await self.embedder.embed_query(query.text)
-        for _ in range(SWITCHING_RETRIES):
+        calibration = calibration_for(self.embedder.name)
+        for attempt in range(SWITCHING_RETRIES):
             evidence = await self.gather(book, selection, vector, query.text)
-            ranked = fuse(
-                evidence.candidates, evidence.ceiling, calibration_for(self.embedder.name)
-            )
-            passages = await self._best(ranked, query.limit)
+            ranked = fuse(evidence.candidates, evidence.ceiling, calibration)
+            last = attempt == SWITCHING_RETRIES - 1
+            passages = await self._best(ranked, query.limit, newest_only=last)
             if passages is not None:
                 break
             await asyncio.sleep(SWITCHING_PAUSE)
@@ -167,24 +172,25 @@ class Searcher:
         ]
         return Evidence(candidates, bm25_ceiling([weights[word] for word in words]))
 
-    async def _best(self, ranked: Sequence[Candidate], limit: int) -> list[Passage] | None:
-        """The first passages with different texts; None if a page is being switched just now."""
-        records: list[Record] = []
-        best: dict[str, Passage] = {}
+    async def _best(
+        self, ranked: Sequence[Candidate], limit: int, newest_only: bool
+    ) -> list[Passage] | None:
+        """The first passages with different texts; None if a page is being switched just now,
+        unless only its newest state is wanted."""
+        found: list[Passage] = []
         step = limit + SPARE
         for start in range(0, len(ranked), step):
-            chosen = ranked[start : start + step]
-            found = await self.store.retrieve([c.id for c in chosen], with_vectors=[DENSE])
-            records += found
-            if len(found) < len(chosen) or _mixes_versions(records):
+            chosen = {candidate.id: candidate for candidate in ranked[start : start + step]}
+            records = await self.store.retrieve(list(chosen), with_vectors=[DENSE])
+            found += [_passage(chosen[record.id], record) for record in records]
+            if newest_only:
+                found = newest_states(found)
+            elif len(records) < len(chosen) or mixes_states(found):
                 return None
-            for candidate, record in zip(chosen, found, strict=True):
-                best.setdefault(
-                    str((record.payload or {})["content_hash"]), _passage(candidate, record)
-                )
-            if len(best) >= limit:
+            found = without_repeats(found)
+            if len(found) >= limit:
                 break
-        return list(best.values())[:limit]
+        return found[:limit]
 
 
 def _dense(vector: Vector, selection: Filter) -> QueryRequest:
@@ -211,17 +217,6 @@ def _sparse(words: Sequence[int], selection: Filter, in_book: Filter) -> QueryRe
 
 def _best_of_word(word: int, in_book: Filter) -> QueryRequest:
     return replace(_sparse([word], in_book, in_book), limit=1, with_vector=[SPARSE])
-
-
-def _mixes_versions(records: Sequence[Record]) -> bool:
-    """Whether passages of one page come from two states of its file."""
-    hashes: dict[str, str] = {}
-    for record in records:
-        payload = record.payload or {}
-        page, file_hash = payload["source_file"], payload["source_file_hash"]
-        if hashes.setdefault(page, file_hash) != file_hash:
-            return True
-    return False
 
 
 def _passage(candidate: Candidate, record: Record) -> Passage:
