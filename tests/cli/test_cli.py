@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -124,6 +125,30 @@ def test_bad_input_gets_a_sentence_and_a_status(
     assert status == 1 and document["error"] == code and document["suggested_action"]
 
 
+@pytest.mark.parametrize(
+    ("content", "says"),
+    [
+        (b"\x89PNG\0\0", "is not a text file"),
+        ("Größe".encode("latin-1"), "is not valid UTF-8"),
+        (b"a" * 50_000_000, "more than the 5 MB allowed"),
+    ],
+)
+def test_a_file_that_cant_be_read_is_told_and_the_rest_goes_in(
+    cli: Cli, tmp_path: Path, write_book: WriteBook, content: bytes, says: str
+) -> None:
+    book = write_book(small_book())
+    (book / "broken.md").write_bytes(content)
+    status, out, err = cli("ingest", str(book))
+    assert status == 1 and "4 of 5 files read" in out
+    assert err.startswith("Warning: broken.md ") and err.count("\n") == 1 and says in err
+    assert cli("search", "What is a node?")[0] == 0
+    alone = tmp_path / "alone"
+    alone.mkdir()
+    (alone / "broken.md").write_bytes(content)
+    status, out, err = cli("ingest", str(alone))
+    assert status == 1 and out == "" and err.startswith("Error E005: ") and says in err
+
+
 def test_an_unknown_option_is_refused(cli: Cli) -> None:
     status, _, err = cli("search", "robots", "--colour", "red")
     assert status == 2 and "--colour" in err
@@ -178,6 +203,17 @@ def test_a_damaged_store_says_so_and_can_be_repaired(
     assert cli("doctor")[0] == 1
     cli("doctor", "--repair")
     assert cli("ingest", book, "--mode", "recreate")[0] == 0
+    assert cli("search", "What is a node?")[0] == 0
+
+
+def test_a_lost_index_is_noticed(cli: Cli, home: Path, write_book: WriteBook) -> None:
+    book = str(write_book(small_book()))
+    cli.json("ingest", book)
+    shutil.rmtree(home / "index")
+    status, _, err = cli("search", "What is a node?")
+    assert status == 1 and err.startswith("Error E003: ") and "--mode full" in err
+    assert cli("doctor")[0] == 1
+    assert cli.json("ingest", book, "--mode", "full")["chunks_embedded"] == 8
     assert cli("search", "What is a node?")[0] == 0
 
 

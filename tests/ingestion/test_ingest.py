@@ -223,3 +223,19 @@ async def test_removing_a_book(library: Library, write_book: WriteBook) -> None:
     await library.remove_book("small")
     assert await library.books() == []
     assert (await library.index_info()).points == 0
+
+
+async def test_an_index_another_database_wrote_is_taken_over(
+    home: Path, write_book: WriteBook
+) -> None:
+    """Only the database is new: vectors are found in the index, and what is gone leaves it."""
+    book = write_book(small_book())
+    async with await Library.open(Settings(home=home)) as library:
+        await library.ingest(book)
+    for file in home.glob("bythebook.db*"):
+        file.unlink()
+    (book / NODES).unlink()
+    async with await Library.open(Settings(home=home)) as library:
+        job = await library.ingest(book)
+        assert (job.files_processed, job.chunks_embedded) == (3, 0)
+        await check_invariants(library, "small")

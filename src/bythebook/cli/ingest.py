@@ -44,6 +44,8 @@ def command(
     job = asyncio.run(ingest(path, book, mode, quiet=json))  # type: ignore[arg-type]
     if json:
         print_json(job.model_dump(mode="json"))
+    if job.files_failed:  # the rest is in, but a script must notice
+        raise typer.Exit(1)
 
 
 async def ingest(

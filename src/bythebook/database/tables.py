@@ -84,6 +84,7 @@ jobs = Table(
     Column("status", String(20), nullable=False),
     Column("files_processed", Integer, nullable=False, default=0),
     Column("files_skipped", Integer, nullable=False, default=0),
+    Column("files_failed", Integer, nullable=False, default=0),
     Column("files_deleted", Integer, nullable=False, default=0),
     Column("total_files", Integer, nullable=False, default=0),
     Column("files_to_process", Integer, nullable=False, default=0),

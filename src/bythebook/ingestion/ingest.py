@@ -105,16 +105,18 @@ class Ingestion:
         self.job.total_files = plan.total_files
         self.job.files_to_process = len(plan.process)
         self.on_progress(self.job)
+        self.job.files_failed = len(plan.failed)
         self.job.warnings = plan.warnings
         if not (plan.nothing_to_do and known and not self.after_crash):
             store = await self.open_store(self.mode == "recreate")
             if self.mode == "recreate":
                 await self._forget(store)
                 known = None
-            elif self.after_crash:
+            elif self.after_crash or known is None:
                 await self._remove_orphans(store, {*state.records, *plan.process})
             self.book_saved = known is not None
-            await self._process(store, plan, fresh=known is None and not self.after_crash)
+            fresh = await store.count(book_filter(self.book.book_id)) == 0
+            await self._process(store, plan, fresh)
             for file in plan.deleted:
                 await self._delete(store, file)
             await self._tidy(store)
@@ -157,7 +159,7 @@ class Ingestion:
         await store.delete(selection)
 
     async def _remove_orphans(self, store: VectorStore, expected: set[str]) -> None:
-        """A run that died may have written files the database never heard of."""
+        """A run that died, or another database, may have written files this one never knew."""
         indexed = await store.facet("source_file", book_filter(self.book.book_id), limit=1_000_000)
         for file in indexed:
             if file not in expected:
@@ -195,6 +197,7 @@ class Ingestion:
                 )
             except BookError as problem:  # it could be read a moment ago, when the plan was made
                 self.job.warnings.append(f"{problem.message} It was skipped. {problem.action}")
+                self.job.files_failed += 1
                 continue
             self.job.warnings += [f"{file}: {problem}" for problem in document.problems]
             known = Known()

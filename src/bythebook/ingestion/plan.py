@@ -32,6 +32,7 @@ class Plan:
     heads: dict[str, Head]
     placements: dict[str, Placement]
     total_files: int
+    failed: tuple[str, ...] = ()
     warnings: list[str] = field(default_factory=list)
 
     @property
@@ -64,6 +65,11 @@ def make_plan(book: Book, state: IngestionState, mode: IngestionMode, max_bytes:
                 heads[file] = Head.from_json(record.head)
                 hashes[file] = record.file_hash
     readable = tuple(file for file in book.files if file in heads)
+    if not readable:
+        raise InputError(
+            f"None of the {len(book.files)} files in {book.root} can be read.",
+            action=warnings[-1],
+        )
     placements = place_pages(_only(book, readable), heads)
     new, modified, deleted = state.get_changed_files(hashes)
     deleted = [file for file in deleted if file not in unreadable]
@@ -85,6 +91,7 @@ def make_plan(book: Book, state: IngestionState, mode: IngestionMode, max_bytes:
         heads=heads,
         placements=placements,
         total_files=len(book.files),
+        failed=tuple(sorted(unreadable)),
         warnings=warnings,
     )
 

@@ -8,8 +8,8 @@ from bythebook.models.vocabulary import IngestionMode, JobStatus
 
 
 class IngestionJob(BaseModel):
-    """S3's job. Skipped files are the unchanged ones and those that could not be read; the
-    latter have a warning each."""
+    """S3's job. Skipped files are the unchanged ones and those that could not be read
+    (`files_failed`); each of the latter has a warning."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -19,6 +19,7 @@ class IngestionJob(BaseModel):
     status: JobStatus
     files_processed: int = Field(default=0, ge=0)
     files_skipped: int = Field(default=0, ge=0)
+    files_failed: int = Field(default=0, ge=0)
     files_deleted: int = Field(default=0, ge=0)
     total_files: int = Field(default=0, ge=0)
     files_to_process: int = Field(default=0, ge=0, description="Those that are new or changed.")

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from bythebook.embedding.embedder import Embedder
-from bythebook.errors import ConfigurationError, InputError
+from bythebook.errors import ConfigurationError, InputError, StoreError
 from bythebook.index.collection import DENSE, SPARSE
 from bythebook.index.models import (
     Filter,
@@ -93,7 +93,7 @@ class Searcher:
                 break
             await asyncio.sleep(SWITCHING_PAUSE)
         if not passages:
-            await self._explain_nothing(query)
+            await self._explain_nothing(query, book)
             return Found((), 0)
         return Found(tuple(passages), len(ranked))
 
@@ -117,9 +117,15 @@ class Searcher:
             )
         return make_filter(query, pages)
 
-    async def _explain_nothing(self, query: SearchQuery) -> None:
-        """An empty selection is either a combination that has no page, or a value that isn't."""
+    async def _explain_nothing(self, query: SearchQuery, book: BookInfo) -> None:
+        """An empty result is a combination that no page has, unless something is wrong: a value
+        that the book does not know, or an index that was lost."""
         in_book = book_filter(query.book_id)
+        if book.total_chunks and not await self.store.count(in_book):
+            raise StoreError(
+                f"The index has lost the passages of {book.book_id}.",
+                action=f"Run `bythebook ingest {book.source} --book {book.book_id} --mode full`.",
+            )
         if query.module_filter is not None:
             modules = await self.store.facet("module", in_book)
             if query.module_filter not in modules:

@@ -56,6 +56,7 @@ def upgrade() -> None:
         sa.Column("status", sa.String(20), nullable=False),
         sa.Column("files_processed", sa.Integer, nullable=False),
         sa.Column("files_skipped", sa.Integer, nullable=False),
+        sa.Column("files_failed", sa.Integer, nullable=False),
         sa.Column("files_deleted", sa.Integer, nullable=False),
         sa.Column("total_files", sa.Integer, nullable=False),
         sa.Column("files_to_process", sa.Integer, nullable=False),
