@@ -67,6 +67,16 @@ async def test_what_was_finished_before_a_failure_is_kept(
     assert embedded <= remote.embedder.texts_embedded <= len(chunks)
 
 
+async def test_a_failure_at_the_first_text_leaves_no_book(
+    remote: Library, service: EmbeddingServer, write_book: WriteBook
+) -> None:
+    service.script(*[Step(status=400, body=b"{}")] * 50)
+    with pytest.raises(EmbeddingError):
+        await remote.ingest(write_book(small_book()))
+    assert await remote.books() == []
+    assert [job.status for job in await remote.jobs()] == ["failed"]
+
+
 async def test_another_embedder_needs_recreate(
     home: Path, service: EmbeddingServer, write_book: WriteBook
 ) -> None:

@@ -10,7 +10,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from bythebook.embedding.embedder import Embedder
-from bythebook.errors import BookError, ConfigurationError
+from bythebook.errors import BookError, ConfigurationError, StoreError
 from bythebook.index.store import VectorStore
 from bythebook.ingestion.catalog import Catalog
 from bythebook.ingestion.jobs import Jobs
@@ -39,6 +39,8 @@ if TYPE_CHECKING:
 BATCH_CHUNKS = 32
 # Batches waiting behind the one that is being embedded, so that no core runs dry.
 BATCHES_AHEAD = 2
+# Chunks after which the index is flushed: it stops every thread, and a crash costs no embedding.
+SAVE_CHUNKS = 256
 # Until then the engine's word statistics still count deleted points.
 OPTIMIZE_AFTER_DELETED = 0.2
 MAX_WARNINGS = 100
@@ -166,8 +168,20 @@ class Ingestion:
                 await self._delete(store, str(file), was_known=False)
 
     async def _process(self, store: VectorStore, plan: Plan, fresh: bool) -> None:
-        """While one batch is being embedded, the next waits behind it and the last is written."""
+        """Bring every file in; what is finished when something fails stays finished."""
         self.written: set[str] = set()
+        self.unsaved: list[IngestionRecord] = []
+        try:
+            await self._pump(store, plan, fresh)
+        except StoreError:
+            raise  # nothing more can be written there
+        except BaseException:
+            await self._save(store)
+            raise
+        await self._save(store)
+
+    async def _pump(self, store: VectorStore, plan: Plan, fresh: bool) -> None:
+        """While one batch is being embedded, the next waits behind it and the last is written."""
         embedding: deque[asyncio.Task[_Embedded]] = deque()
         files = iter(plan.process)
         try:
@@ -229,18 +243,25 @@ class Ingestion:
         return _Embedded(pages, vectors)
 
     async def _write(self, store: VectorStore, plan: Plan, batch: _Embedded) -> None:
-        records: list[IngestionRecord] = []
         for page in batch.pages:
             await self._write_page(store, page, batch.vectors)
-            records.append(self._record(page, plan))
+            self.unsaved.append(self._record(page, plan))
             self.job.files_processed += 1
+        if sum(record.chunk_count for record in self.unsaved) >= SAVE_CHUNKS:
+            await self._save(store)
+        self.on_progress(self.job)
+
+    async def _save(self, store: VectorStore) -> None:
+        """The database hears of files once the index has them on disk."""
         await store.flush()
-        if not self.book_saved:  # a known book keeps its old stamp until every file has the new
+        if (
+            self.unsaved and not self.book_saved
+        ):  # a known book keeps its old stamp until every file has the new
             await self._save_book()
             self.book_saved = True
-        await self.catalog.save_files(records)
+        await self.catalog.save_files(self.unsaved)
+        self.unsaved = []
         await self.jobs.save(self.job)
-        self.on_progress(self.job)
 
     async def _write_page(
         self, store: VectorStore, page: _Page, vectors: dict[EmbeddingKey, Vector]
