@@ -254,9 +254,8 @@ class Ingestion:
     async def _save(self, store: VectorStore) -> None:
         """The database hears of files once the index has them on disk."""
         await store.flush()
-        if (
-            self.unsaved and not self.book_saved
-        ):  # a known book keeps its old stamp until every file has the new
+        # A known book keeps its old stamp until every file has the new.
+        if self.unsaved and not self.book_saved:
             await self._save_book()
             self.book_saved = True
         await self.catalog.save_files(self.unsaved)
