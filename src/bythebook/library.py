@@ -21,14 +21,13 @@ from bythebook.ingestion.ingest import Ingestion, OnProgress
 from bythebook.ingestion.jobs import Jobs
 from bythebook.ingestion.lock import BookLocks
 from bythebook.ingestion.lost import forget_missing_files
-from bythebook.ingestion.plan import Plan, make_plan
 from bythebook.ingestion.points import book_filter
 from bythebook.models.book import BookInfo
 from bythebook.models.job import IngestionJob
 from bythebook.models.passage import Passage
 from bythebook.models.search import SearchQuery
 from bythebook.models.vocabulary import IngestionMode
-from bythebook.reading.layout import Book, check_book_id, find_book
+from bythebook.reading.layout import check_book_id, find_book
 from bythebook.retrieval.context import find_passage, surroundings, whole_lesson
 from bythebook.retrieval.search import Found, Searcher
 from bythebook.settings import Settings, load_settings
@@ -138,13 +137,6 @@ class Library:
                 max_bytes=self._max_bytes,
                 on_progress=on_progress,
             ).run()
-
-    async def changes(self, path: Path, *, book_id: str | None = None) -> tuple[Book, Plan]:
-        """What an incremental ingest would do, without doing it."""
-        book = await asyncio.to_thread(find_book, path, book_id)
-        state = await self.catalog.state(book.book_id, self.settings.collection)
-        plan = await asyncio.to_thread(make_plan, book, state, "incremental", self._max_bytes)
-        return book, plan
 
     @property
     def _max_bytes(self) -> int:

@@ -15,7 +15,7 @@ from bythebook.errors import InputError
 from bythebook.models.vocabulary import INGESTION_MODES
 
 if TYPE_CHECKING:
-    from bythebook.ingestion.ingest import OnProgress
+    from bythebook.library import Library
     from bythebook.models.job import IngestionJob
     from bythebook.models.vocabulary import IngestionMode
 
@@ -71,7 +71,7 @@ async def ingest(
 
 
 async def _with_progress_bar(
-    library: object, path: Path, book_id: str | None, mode: IngestionMode
+    library: Library, path: Path, book_id: str | None, mode: IngestionMode
 ) -> IngestionJob:
     from rich.progress import (
         BarColumn,
@@ -81,9 +81,6 @@ async def _with_progress_bar(
         TimeRemainingColumn,
     )
 
-    from bythebook.library import Library
-
-    assert isinstance(library, Library)
     started = time.monotonic()
     columns = (
         TextColumn("{task.description}"),
@@ -104,8 +101,7 @@ async def _with_progress_bar(
                 rate=f"{rate:.0f} passages/s",
             )
 
-        on_progress: OnProgress = show
-        return await library.ingest(path, book_id=book_id, mode=mode, on_progress=on_progress)
+        return await library.ingest(path, book_id=book_id, mode=mode, on_progress=show)
 
 
 def _summary(job: IngestionJob, seconds: float) -> str:

@@ -6,7 +6,7 @@ from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
-from filelock import FileLock
+from filelock import AsyncFileLock
 from sqlalchemy import event, inspect, text
 from sqlalchemy.engine import Connection, make_url
 from sqlalchemy.exc import SQLAlchemyError
@@ -33,14 +33,13 @@ async def open_database(url: str) -> AsyncEngine:
     engine = create_async_engine(address, connect_args={"timeout": 30} if sqlite else {})
     if sqlite:
         event.listen(engine.sync_engine, "connect", _prepare_sqlite)
+    # Several may open a new database at once: the first makes it, the others wait.
+    on_disk = sqlite and address.database
+    lock = AsyncFileLock(f"{address.database}.lock", timeout=60) if on_disk else nullcontext()
     try:
-        async with engine.connect() as connection:
-            revision = await connection.run_sync(_revision)
-        if revision != REVISION:
-            lock = FileLock(f"{address.database}.lock") if sqlite else nullcontext()
-            with lock:  # two processes may find the same old database
-                async with engine.begin() as connection:
-                    await connection.run_sync(_migrate)
+        async with lock, engine.begin() as connection:
+            if await connection.run_sync(_revision) != REVISION:
+                await connection.run_sync(_migrate)
     except (SQLAlchemyError, OSError) as problem:
         await engine.dispose()
         shown = address.render_as_string(hide_password=True)
