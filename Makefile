@@ -4,7 +4,7 @@ BIN := .venv/bin
 export PIP_CONSTRAINT := $(CURDIR)/constraints.txt
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: demo test lint bench install install-dev weights clean
+.PHONY: demo test test-llm lint bench install install-dev weights clean
 
 demo: install
 	$(BIN)/bythebook demo
@@ -12,6 +12,11 @@ demo: install
 test: install-dev lint
 	test -n "$$QDRANT_URL" || scripts/get_qdrant.sh || true
 	$(BIN)/pytest -n 2 --dist loadgroup
+
+# A real language model behind a real server: BYTHEBOOK_TEST_LLM_URL, else one fetched here (1.1 GB).
+test-llm: install-dev
+	test -n "$$BYTHEBOOK_TEST_LLM_URL" || $(BIN)/python scripts/get_test_llm.py
+	BYTHEBOOK_TEST_LLM=1 $(BIN)/pytest -m llm -s tests/llm
 
 lint: install-dev
 	$(BIN)/ruff check

@@ -1,4 +1,4 @@
-"""Draws the README's picture: a search in the sample book, as a terminal shows it."""
+"""Draws the README's picture: an answer and a refusal, as a terminal shows them."""
 
 from __future__ import annotations
 
@@ -6,30 +6,39 @@ import asyncio
 import io
 import re
 import tempfile
+from contextlib import redirect_stdout
 from pathlib import Path
 
 from rich.console import Console
 
-from bythebook.cli import search
-from bythebook.cli.demo import QUESTION
+from bythebook.agent.assistant import Assistant
+from bythebook.cli import answers
+from bythebook.cli.demo import QUESTION, UNCOVERED
 from bythebook.library import Library, sample_book
 from bythebook.settings import Settings
 
-TARGET = Path(__file__).parents[1] / "docs" / "images" / "search.svg"
+TARGET = Path(__file__).parents[1] / "docs" / "images" / "ask.svg"
+WIDTH = 118
 
 
 async def main(home: Path) -> None:
-    console = Console(record=True, width=124, file=io.StringIO(), highlight=False)
-    setattr(search, "out", lambda: console)  # noqa: B010
-    settings = Settings(home=home)
-    async with await Library.open(settings) as library:
+    picture = Console(record=True, width=WIDTH, file=io.StringIO(), highlight=False)
+    async with (
+        await Library.open(Settings(home=home)) as library,
+        Assistant(library) as assistant,
+    ):
         await library.ingest(sample_book())
-    console.print(f'[bold]$ bythebook search "{QUESTION}" --limit 2[/bold]\n')
-    fields = {"text": QUESTION, "limit": 2, "hardware_tier_filter": 4}
-    await search.search(None, fields, settings=settings)
+        for question in (QUESTION, UNCOVERED):
+            printed = io.StringIO()
+            plain = Console(file=printed, width=WIDTH, highlight=False)
+            setattr(answers, "out", lambda plain=plain: plain)  # noqa: B010
+            with redirect_stdout(printed):
+                await answers.show(assistant.stream(question), verbose=False)
+            picture.print(f'[bold]$ bythebook ask "{question}"[/bold]\n')
+            picture.print(printed.getvalue(), markup=False)
     TARGET.parent.mkdir(exist_ok=True)
-    picture = console.export_svg(title="bythebook")
-    without_web_fonts = re.sub(r"@font-face \{.*?\}\s*", "", picture, flags=re.DOTALL)
+    drawn = picture.export_svg(title="bythebook")
+    without_web_fonts = re.sub(r"@font-face \{.*?\}\s*", "", drawn, flags=re.DOTALL)
     TARGET.write_text(without_web_fonts.replace("Fira Code", "monospace"), encoding="utf-8")
 
 

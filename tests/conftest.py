@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
@@ -9,9 +10,10 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from booktext import WriteBook
-from bythebook.library import Library
+from bythebook.library import Library, sample_book
 from bythebook.settings import Settings
 from qdrant_server import qdrant_server, shared_folder
+from standins.llm_server import LlmServer, running_llm
 
 settings.register_profile("bythebook", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("bythebook")
@@ -28,7 +30,7 @@ def _own_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 @pytest.fixture(scope="session")
 def qdrant_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """Address of a real server; the test is skipped where there is none."""
-    with qdrant_server(shared_folder(tmp_path_factory)) as url:
+    with qdrant_server(shared_folder(tmp_path_factory) / "qdrant") as url:
         yield url
 
 
@@ -41,6 +43,33 @@ def home(tmp_path: Path) -> Path:
 async def library(home: Path) -> AsyncIterator[Library]:
     async with await Library.open(Settings(home=home)) as opened:
         yield opened
+
+
+@pytest.fixture(scope="session")
+def ingested_sample(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A home with the sample book in it, one for each worker: a store has one process."""
+    folder = tmp_path_factory.mktemp("sample")
+    asyncio.run(_ingest_sample(folder))
+    return folder
+
+
+async def _ingest_sample(home: Path) -> None:
+    async with await Library.open(Settings(home=home)) as opened:
+        await opened.ingest(sample_book())
+
+
+@pytest.fixture
+def sample_home(ingested_sample: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A home with the sample book in it, to ask and not to change."""
+    monkeypatch.setenv("BYTHEBOOK_HOME", str(ingested_sample))
+    return ingested_sample
+
+
+@pytest.fixture
+def llm() -> Iterator[LlmServer]:
+    """A language model that says what the test tells it to, over real HTTP."""
+    with running_llm() as server:
+        yield server
 
 
 @pytest.fixture

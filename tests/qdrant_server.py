@@ -69,7 +69,7 @@ def room_in_memory() -> Path | None:
 def shared_folder(factory: pytest.TempPathFactory) -> Path:
     """The same folder in every worker of one run."""
     base = factory.getbasetemp()
-    return (base.parent if os.environ.get("PYTEST_XDIST_WORKER") else base) / "qdrant"
+    return base.parent if os.environ.get("PYTEST_XDIST_WORKER") else base
 
 
 def _command() -> list[str]:

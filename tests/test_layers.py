@@ -17,11 +17,15 @@ HEIGHTS = {
     "embedding": 2,
     "index": 2,
     "database": 2,
+    "language": 3,
     "ingestion": 3,
+    "grounding": 4,
+    "quoting": 4,
     "retrieval": 4,
     "library": 5,
-    "cli": 6,
-    "__init__": 7,
+    "agent": 6,
+    "cli": 7,
+    "__init__": 8,
 }
 
 

@@ -6,14 +6,19 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from bythebook.agent.assistant import Assistant as Assistant
     from bythebook.errors import BookError as BookError
     from bythebook.library import Library as Library
     from bythebook.library import sample_book as sample_book
+    from bythebook.models.answer import Answer as Answer
+    from bythebook.models.answer import Citation as Citation
     from bythebook.models.book import BookInfo as BookInfo
     from bythebook.models.chunk import DocumentChunk as DocumentChunk
     from bythebook.models.chunk import DocumentMetadata as DocumentMetadata
+    from bythebook.models.conversation import Conversation as Conversation
     from bythebook.models.job import IngestionJob as IngestionJob
     from bythebook.models.passage import Passage as Passage
+    from bythebook.models.search import SearchFilters as SearchFilters
     from bythebook.models.search import SearchQuery as SearchQuery
     from bythebook.models.search import SearchResponse as SearchResponse
     from bythebook.models.search import SearchResult as SearchResult
@@ -24,8 +29,12 @@ if TYPE_CHECKING:
 
 # Loaded when first used, so that a command pays only for what it needs.
 _PUBLIC = {
+    "Answer": "models.answer",
+    "Assistant": "agent.assistant",
     "BookError": "errors",
     "BookInfo": "models.book",
+    "Citation": "models.answer",
+    "Conversation": "models.conversation",
     "DocumentChunk": "models.chunk",
     "DocumentMetadata": "models.chunk",
     "Found": "retrieval.search",
@@ -34,6 +43,7 @@ _PUBLIC = {
     "IngestionState": "models.state",
     "Library": "library",
     "Passage": "models.passage",
+    "SearchFilters": "models.search",
     "SearchQuery": "models.search",
     "SearchResponse": "models.search",
     "SearchResult": "models.search",

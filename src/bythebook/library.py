@@ -146,7 +146,7 @@ class Library:
         """The passages that fit a question best."""
         store = await self.store()
         if self._searcher is None:
-            self._searcher = Searcher(store, self.embedder, self.catalog)
+            self._searcher = Searcher(store, self.embedder, self.catalog, self.settings.home)
         return await self._searcher.search(query)
 
     async def context(

@@ -12,6 +12,10 @@ from pydantic_settings import BaseSettings, SettingsConfigDict
 from bythebook.errors import ConfigurationError
 
 EmbedderName = Literal["built-in", "openai", "cohere"]
+AnswererName = Literal["auto", "built-in", "openai"]
+
+# Said when the book does not; a sentence of S1, here and nowhere else.
+REFUSAL = "I don't have information about that in the book content"
 
 
 class Settings(BaseSettings):
@@ -64,6 +68,23 @@ class Settings(BaseSettings):
         default="https://api.openai.com/v1",
         validation_alias="OPENAI_BASE_URL",
         description="Address of any OpenAI-compatible server.",
+    )
+    openai_model: str = Field(
+        default="gpt-4o-mini",
+        min_length=1,
+        validation_alias="OPENAI_MODEL",
+        description="Language model that writes the answers.",
+    )
+    openai_stream: bool = Field(
+        default=True,
+        validation_alias="OPENAI_STREAM",
+        description="Ask the server to stream; false for servers that can't stream tool calls.",
+    )
+    openai_max_tokens: int | None = Field(
+        default=None,
+        ge=16,
+        validation_alias="OPENAI_MAX_TOKENS",
+        description="Longest answer to ask for, in tokens; the model's own limit when unset.",
     )
     openai_embedding_model: str = Field(
         default="text-embedding-3-small",
@@ -118,6 +139,101 @@ class Settings(BaseSettings):
         validation_alias="DATABASE_URL",
         description="Database for state and jobs; without it SQLite in the home folder.",
     )
+
+    answerer: AnswererName = Field(
+        default="auto",
+        validation_alias="BYTHEBOOK_ANSWERER",
+        description="Who writes: built-in quotes the book, openai is a language model; auto takes "
+        "the model when OPENAI_API_KEY or OPENAI_BASE_URL is set.",
+    )
+    model_down: Literal["error", "built-in"] = Field(
+        default="error",
+        validation_alias="BYTHEBOOK_MODEL_DOWN",
+        description="When the language model fails: say so, or let the built-in answerer quote.",
+    )
+    refusal: str = Field(
+        default=REFUSAL,
+        min_length=1,
+        validation_alias="BYTHEBOOK_REFUSAL",
+        description="What a reader is told when the book does not say.",
+    )
+    tool_name: str = Field(
+        default="search_textbook",
+        pattern=r"^[A-Za-z_][A-Za-z0-9_]{0,63}$",
+        validation_alias="AGENT_TOOL_NAME",
+        description="Name of the retrieval tool that the model sees.",
+    )
+    top_k: int = Field(
+        default=5,
+        ge=1,
+        le=10,
+        validation_alias="AGENT_TOP_K",
+        description="Passages to retrieve for a question.",
+    )
+    score_threshold: float = Field(
+        default=0.7,
+        ge=0,
+        le=1,
+        validation_alias="AGENT_SCORE_THRESHOLD",
+        description="Passages that score less are not given to the model.",
+    )
+    max_turns: int = Field(
+        default=50,
+        ge=1,
+        validation_alias="AGENT_MAX_TURNS",
+        description="Questions one conversation may have.",
+    )
+    history_turns: int = Field(
+        default=10,
+        ge=0,
+        le=20,
+        validation_alias="AGENT_HISTORY_TURNS",
+        description="Turns of the conversation that the model is given.",
+    )
+    completion_timeout: float = Field(
+        default=60.0,
+        gt=0,
+        validation_alias="COMPLETION_TIMEOUT",
+        description="Seconds one request to the language model may take.",
+    )
+    turn_timeout: float = Field(
+        default=90.0,
+        gt=0,
+        validation_alias="TURN_TIMEOUT",
+        description="Seconds a whole answer may take, retries and all.",
+    )
+    retries: int = Field(
+        default=5,
+        ge=0,
+        le=10,
+        validation_alias="MODEL_RETRIES",
+        description="Further attempts when the language model is busy, failing or out of reach.",
+    )
+    retry_delay: float = Field(
+        default=1.0,
+        ge=0,
+        validation_alias="MODEL_RETRY_DELAY",
+        description="Seconds before the first further attempt; each next one waits twice as long.",
+    )
+    breaker_failures: int = Field(
+        default=5,
+        ge=1,
+        validation_alias="MODEL_BREAKER_FAILURES",
+        description="Failures in a row after which the language model is left alone for a while.",
+    )
+    breaker_seconds: float = Field(
+        default=60.0,
+        gt=0,
+        validation_alias="MODEL_BREAKER_SECONDS",
+        description="How long it is left alone.",
+    )
+
+    @property
+    def uses_language_model(self) -> bool:
+        """Whether a language model writes, or the built-in answerer quotes."""
+        if self.answerer != "auto":
+            return self.answerer == "openai"
+        return self.openai_api_key is not None or "openai_base_url" in self.model_fields_set
 
     @property
     def database(self) -> str:

@@ -8,40 +8,14 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from booktext import WriteBook, small_book
-from bythebook.cli.app import main
 from bythebook.models.job import IngestionJob
 from bythebook.models.search import SearchResponse
-
-
-class Cli:
-    """Runs a command in this process and keeps what it printed."""
-
-    def __init__(self, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-        self.capsys = capsys
-        self.monkeypatch = monkeypatch
-
-    def __call__(self, *arguments: str) -> tuple[int, str, str]:
-        self.monkeypatch.setattr(sys, "argv", ["bythebook", *arguments])
-        self.monkeypatch.setenv("COLUMNS", "120")
-        with pytest.raises(SystemExit) as ended:
-            main()
-        printed = self.capsys.readouterr()
-        return int(ended.value.code or 0), printed.out, printed.err
-
-    def json(self, *arguments: str) -> Any:
-        status, out, _ = self(*arguments, "--json")
-        assert status == 0, out
-        return json.loads(out)
-
-
-@pytest.fixture
-def cli(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Cli:
-    return Cli(capsys, monkeypatch)
+from bythebook.settings import REFUSAL
+from cli.conftest import Cli
 
 
 def test_ingest_search_books_jobs_doctor(cli: Cli, write_book: WriteBook) -> None:
@@ -250,12 +224,18 @@ def test_a_home_that_cant_be_made(
 
 def test_the_demo_needs_nothing(cli: Cli) -> None:
     status, out, _ = cli("demo")
-    assert status == 0 and "physical-ai-robotics" in out and "ros2 · chapter" in out
+    assert status == 0 and "physical-ai-robotics" in out
+    answer, refusal = out.split("$ bythebook ask ")[1:]
+    assert "use an action [1]" in answer and "services-and-actions" in answer
+    assert REFUSAL in refusal and "Sources" not in refusal
 
 
 def test_start_up_loads_nothing_heavy() -> None:
     """Every command pays for what the command line imports."""
-    heavy = "onnxruntime tokenizers numpy sqlalchemy qdrant_client qdrant_edge alembic httpx rich"
+    heavy = (
+        "onnxruntime tokenizers numpy sqlalchemy qdrant_client qdrant_edge alembic httpx rich "
+        "agents openai"
+    )
     code = (
         "import sys, bythebook.cli.app\n"
         f"print([name for name in {heavy.split()!r} if name in sys.modules])"

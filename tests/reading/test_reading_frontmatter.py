@@ -82,6 +82,8 @@ def test_a_bad_value_is_named_and_the_default_used(front: str, field: str) -> No
         *["title: [broken", "a: b: c", "\tx: y", "a: !!bool maybe", "a: !!timestamp x"],
         *["a: 2024-13-45", "a: *nothing", "- a\n- b", "just text", "a: " + "9" * 5000],
         *["a: " + "[" * 2000, "a: !!float x", "a: \x07", "a: !!int ''", "? [a]\n: b"],
+        *[f"{name}: 0x{'f' * 5000}" for name in ("title", "slug", "hardware_tier")],
+        f"0x{'f' * 5000}: a",
     ],
 )
 def test_a_broken_head_is_a_problem_not_a_crash(front: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,11 +12,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from booktext import small_book
+from booktext import section, small_book
 from bythebook.errors import BookNotFound, InputError
 from bythebook.library import Library
 from bythebook.models.passage import Passage
 from bythebook.models.search import SearchQuery
+from bythebook.retrieval.confidence import assess
+from bythebook.retrieval.search import Found
 from bythebook.settings import Settings
 
 
@@ -59,6 +62,58 @@ async def test_scores_are_between_0_and_1_and_fall(books: Library) -> None:
     assert all(0 <= score <= 1 for score in scores)
     about, off_topic = scores[0], (await find(books, "Who won the election in 1948?"))[0].score
     assert about > 0.7 > 0.3 > off_topic
+
+
+async def test_coverage_is_of_the_question_whatever_the_limit(books: Library) -> None:
+    async def found(text: str, limit: int) -> Found:
+        query = SearchQuery(text=text, book_id="small", hardware_tier_filter=4, limit=limit)
+        return await books.search(query)
+
+    for text in ("What is a node?", "Who won the election in 1948?", "lidar"):
+        one, five, many = [await found(text, limit) for limit in (1, 5, 20)]
+        assert one.coverage == five.coverage == many.coverage
+        assert one.evidence == five.evidence == many.evidence
+        scores = [passage.score for passage in many.passages]
+        assert [passage.score for passage in one.passages] == scores[:1]
+        assert [passage.score for passage in five.passages] == scores[:5]
+    assert (await found("What is a node?", 5)).coverage > 0.8
+
+
+async def test_the_names_a_book_lacks_are_told(books: Library) -> None:
+    query = SearchQuery(
+        text="How do I start a node on Windows 11?", book_id="small", hardware_tier_filter=4
+    )
+    missed = await books.search(query)
+    plain = await books.search(query.model_copy(update={"text": "How do I start a node?"}))
+    assert missed.evidence is not None and plain.evidence is not None
+    assert set(missed.evidence.missing) == {"Windows", "11"} and plain.evidence.missing == ()
+    assert missed.coverage < plain.coverage
+
+
+@pytest.mark.parametrize(
+    "text", ["机器人是什么？", "the of and", "ロボット", "¿Qué es?", "x" * 2000]
+)
+async def test_any_question_can_be_asked(books: Library, text: str) -> None:
+    found = await books.search(SearchQuery(text=text, book_id="small", hardware_tier_filter=4))
+    assert 0 < found.coverage < 0.7
+    assert all(0 < passage.score < 1 for passage in found.passages)
+
+
+async def test_a_tiny_book_answers(tmp_path: Path) -> None:
+    for number, topic in enumerate(("wheels", "gravity", "cooking")):
+        text = f"# Page {topic}\n\n{section(topic.title(), topic)}"
+        (tmp_path / f"{number}-{topic}.md").write_text(text, encoding="utf-8")
+    async with await Library.open(Settings(home=tmp_path / "home")) as library:
+        await library.ingest(tmp_path, book_id="tiny")
+        for text, answered in (
+            ("How long does bread dough rest?", True),
+            ("How does differential drive steer a robot?", True),
+            ("Who won the election in 1948?", False),
+        ):
+            found = await library.search(SearchQuery(text=text, book_id="tiny"))
+            passing = [passage for passage in found.passages if passage.score >= 0.7]
+            assert len(found.passages) == 3
+            assert assess(passing).should_answer is answered, (text, found)
 
 
 async def test_each_filter(books: Library) -> None:

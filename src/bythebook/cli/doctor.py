@@ -1,41 +1,20 @@
-"""`bythebook doctor`: does everything work, from the settings to a search, and what if not."""
+"""`bythebook doctor`: does everything work, from the settings to an answer, and what if not."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from bythebook.cli.output import out, print_json
-from bythebook.errors import BookError, StoreError
+from bythebook.cli.report import Report
+from bythebook.cli.workflow import examine_workflow
+from bythebook.errors import StoreError
 
 if TYPE_CHECKING:
     from bythebook.library import Library
-
-
-@dataclass(frozen=True)
-class Check:
-    """One thing that was looked at."""
-
-    name: str
-    ok: bool
-    message: str
-    action: str = ""
-
-
-@dataclass
-class Report:
-    checks: list[Check] = field(default_factory=list)
-
-    async def check(self, name: str, look: Callable[[], Awaitable[str]]) -> bool:
-        try:
-            self.checks.append(Check(name, True, await look()))
-        except BookError as problem:
-            self.checks.append(Check(name, False, problem.message, problem.action))
-        return self.checks[-1].ok
 
 
 def command(
@@ -45,7 +24,7 @@ def command(
     ] = False,
     json: Annotated[bool, typer.Option("--json", help="Print the checks as JSON.")] = False,
 ) -> None:
-    """Check settings, data folder, database, embedder, index and every book."""
+    """Check everything from the settings to a cited answer and a refusal for every book."""
     report = asyncio.run(examine(repair))
     if json:
         print_json([asdict(check) for check in report.checks])
@@ -104,7 +83,14 @@ async def _examine_library(report: Report, library: Library, repair: bool) -> No
             )
         return f"{info.engine}, {info.points} passages"
 
+    async def answerer() -> str:
+        from bythebook.agent.assistant import Assistant
+
+        async with Assistant(library) as assistant:
+            return assistant.model_name
+
     working = await report.check("embedder", embedder)
+    await report.check("answerer", answerer)
     if repair:
         await report.check("repair", rebuilt)
     if not await report.check("index", index):
@@ -112,14 +98,15 @@ async def _examine_library(report: Report, library: Library, repair: bool) -> No
     for book in await library.books():
 
         async def complete(book_id: str = book.book_id) -> str:
-            return await _examine_book(library, book_id, search=working)
+            return await _examine_book(library, book_id)
 
-        await report.check(f"book {book.book_id}", complete)
+        whole = await report.check(f"book {book.book_id}", complete)
+        if whole and working and book.total_chunks:
+            await examine_workflow(report, library, book.book_id)
 
 
-async def _examine_book(library: Library, book_id: str, search: bool) -> str:
+async def _examine_book(library: Library, book_id: str) -> str:
     from bythebook.ingestion.points import book_filter
-    from bythebook.models.search import SearchQuery
 
     book = await library.book(book_id)
     indexed = await (await library.store()).count(book_filter(book_id))
@@ -128,8 +115,4 @@ async def _examine_book(library: Library, book_id: str, search: bool) -> str:
             f"The index has {indexed} passages of it, and the database says {book.total_chunks}.",
             action=f"Run `bythebook ingest {book.source} --book {book_id} --mode full`.",
         )
-    if search and indexed:
-        query = SearchQuery(text=f"the {book.title}", book_id=book_id, hardware_tier_filter=4)
-        found = await library.search(query)
-        return f"{indexed} passages; a search for its title finds {found.passages[0].metadata.url}"
     return f"{indexed} passages"

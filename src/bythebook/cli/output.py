@@ -48,7 +48,7 @@ def print_error(problem: BookError, as_json: bool) -> None:
         sys.stderr.write(f"Error {problem.code}: {problem}\n")
 
 
-def input_error(problem: ValidationError, names: dict[str, str]) -> InputError:
+def input_error(problem: ValidationError, names: dict[str, str], command: str) -> InputError:
     """A field that does not fit, under the name the caller gave it."""
     first = problem.errors()[0]
     field = str(first["loc"][0]) if first["loc"] else ""
@@ -57,7 +57,7 @@ def input_error(problem: ValidationError, names: dict[str, str]) -> InputError:
     message = message[:1].lower() + message[1:]
     subject = f"{name}: {message}" if name else message
     return InputError(
-        f"The search can't be done, because {subject}.",
-        action="See `bythebook search --help`.",
+        f"That can't be done, because {subject}.",
+        action=f"See `bythebook {command} --help`.",
         details={"field": name} if name else {},
     )

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from pydantic import ValidationError
 
+from bythebook.cli import filters
 from bythebook.cli.output import input_error, out, print_json
 from bythebook.cli.snippet import snippet
 
@@ -16,61 +17,23 @@ if TYPE_CHECKING:
     from bythebook.models.passage import Passage
     from bythebook.settings import Settings
 
-# Fields of the query under the names a person gives them here.
-OPTIONS = {
-    "text": "TEXT",
-    "hardware_tier_filter": "--tier",
-    "module_filter": "--module",
-    "chapter_min": "--chapter-min",
-    "chapter_max": "--chapter-max",
-    "lesson_filter": "--lesson",
-    "proficiency_levels": "--level",
-    "layer_filter": "--layer",
-    "parent_doc_id": "--parent",
-    "prefix": "--prefix",
-    "limit": "--limit",
-}
-
-
+OPTIONS = {**filters.OPTIONS, "text": "TEXT", "limit": "--limit"}
 WIDTH = 100
 INDENT = "   "
 
 
+@filters.takes_filters
 def command(
     text: Annotated[str, typer.Argument(help="What to look for, at least 3 characters.")],
-    book: Annotated[str | None, typer.Option("--book", help="Id of the book.")] = None,
+    *,
+    book: filters.Book = None,
     limit: Annotated[int, typer.Option(help="Results, 1 to 20.")] = 5,
-    tier: Annotated[int, typer.Option(help="Only passages of this hardware tier or lower.")] = 4,
-    module: Annotated[str | None, typer.Option(help="Only this module.")] = None,
-    chapter_min: Annotated[int | None, typer.Option(help="From this chapter on.")] = None,
-    chapter_max: Annotated[int | None, typer.Option(help="Up to this chapter.")] = None,
-    lesson: Annotated[int | None, typer.Option(help="Only lessons of this number.")] = None,
-    level: Annotated[
-        list[str] | None, typer.Option(help="A proficiency level, A1 to C2; may be repeated.")
-    ] = None,
-    layer: Annotated[str | None, typer.Option(help="A teaching layer, L1 to L4.")] = None,
-    parent: Annotated[str | None, typer.Option(help="Only the lesson with this id.")] = None,
-    prefix: Annotated[
-        str | None, typer.Option(help="Only pages whose path or address begins so.")
-    ] = None,
     context: Annotated[int, typer.Option(help="Neighbours to show around each result.")] = 0,
     json: Annotated[bool, typer.Option("--json", help="Print the response as JSON.")] = False,
+    where: dict[str, Any],
 ) -> None:
     """Search a book by meaning and by words."""
-    fields = {
-        "text": text,
-        "limit": limit,
-        "hardware_tier_filter": tier,
-        "module_filter": module,
-        "chapter_min": chapter_min,
-        "chapter_max": chapter_max,
-        "lesson_filter": lesson,
-        "proficiency_levels": level or None,
-        "layer_filter": layer,
-        "parent_doc_id": parent,
-        "prefix": prefix,
-    }
-    asyncio.run(search(book, fields, context, as_json=json))
+    asyncio.run(search(book, {"text": text, "limit": limit, **where}, context, as_json=json))
 
 
 async def search(
@@ -86,7 +49,7 @@ async def search(
     try:
         SearchQuery(**fields)  # what is wrong with the words needs no index to say
     except ValidationError as problem:
-        raise input_error(problem, OPTIONS) from problem
+        raise input_error(problem, OPTIONS, "search") from problem
     async with await Library.open(settings) as library:
         book = await library.book(book_id)
         query = SearchQuery(**fields, book_id=book.book_id)

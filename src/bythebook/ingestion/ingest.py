@@ -14,7 +14,7 @@ from bythebook.errors import BookError, ConfigurationError, StoreError
 from bythebook.index.store import VectorStore
 from bythebook.ingestion.catalog import Catalog
 from bythebook.ingestion.jobs import Jobs
-from bythebook.ingestion.plan import Plan, make_plan, read_page
+from bythebook.ingestion.plan import Plan, make_plan, noted_placement, read_page
 from bythebook.ingestion.points import (
     EmbeddingKey,
     Known,
@@ -34,6 +34,7 @@ from bythebook.reading.layout import Book
 
 if TYPE_CHECKING:
     from bythebook.reading.document import Document
+    from bythebook.reading.head import Head
 
 # Chunks embedded in one go: enough to keep every core busy, little enough to lose to a crash.
 BATCH_CHUNKS = 32
@@ -56,6 +57,7 @@ class _Page:
     file: str
     file_hash: str
     document: Document
+    head: Head
     known: Known
 
 
@@ -206,7 +208,7 @@ class Ingestion:
         chunks = 0
         for file in files:
             try:
-                file_hash, document = await asyncio.to_thread(
+                file_hash, document, head = await asyncio.to_thread(
                     read_page, self.book, file, plan.placements[file], self.max_bytes
                 )
             except BookError as problem:  # it could be read a moment ago, when the plan was made
@@ -219,7 +221,7 @@ class Ingestion:
                 known = await known_points(
                     store, self.book.book_id, file, document.chunks, self.embedder.name
                 )
-            pages.append(_Page(file, file_hash, document, known))
+            pages.append(_Page(file, file_hash, document, head, known))
             chunks += len(document.chunks)
             if chunks >= BATCH_CHUNKS:
                 break
@@ -300,8 +302,8 @@ class Ingestion:
             lesson=placement.lesson,
             parent_doc_id=parent_id(placement.parent_key(self.book.book_id)),
             url=placement.url,
-            head=plan.heads[page.file].to_json(),
-            placement=placement.to_json(),
+            head=page.head.to_json(),
+            placement=noted_placement(self.book, placement),
         )
 
     async def _delete(self, store: VectorStore, file: str, was_known: bool = True) -> None:

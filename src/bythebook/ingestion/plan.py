@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from bythebook.errors import InputError
 from bythebook.models.chunk import CHUNKER_VERSION
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 @dataclass(frozen=True)
 class Plan:
     """Files to process in reading order, and those that need nothing. `moved` are unchanged files
-    whose number, title or address changed because others did."""
+    whose number, title, address or book-wide settings changed because something else did."""
 
     new: tuple[str, ...]
     modified: tuple[str, ...]
@@ -46,12 +46,13 @@ def make_plan(book: Book, state: IngestionState, mode: IngestionMode, max_bytes:
     hashes: dict[str, str] = {}
     heads: dict[str, Head] = {}
     unreadable: set[str] = set()
+    keep = mode == "incremental"
     for file in book.files:
         record = state.records.get(file)
         try:
             data = read_bytes(book.root, file, max_bytes)
             file_hash = hash_bytes(data)
-            if record and record.file_hash == file_hash:
+            if keep and record and record.file_hash == file_hash and Head.is_whole(record.head):
                 heads[file] = Head.from_json(record.head)
             else:
                 source = decode(file, data)
@@ -76,10 +77,13 @@ def make_plan(book: Book, state: IngestionState, mode: IngestionMode, max_bytes:
     moved = [
         file
         for file in readable
-        if file in state.records and state.records[file].placement != placements[file].to_json()
+        if file in state.records
+        and state.records[file].placement != noted_placement(book, placements[file])
     ]
     outdated = {
-        file for file, record in state.records.items() if record.chunker_version != CHUNKER_VERSION
+        file
+        for file, record in state.records.items()
+        if record.chunker_version != CHUNKER_VERSION or not Head.is_whole(record.head)
     }
     due = {*new, *modified, *moved, *outdated} if mode == "incremental" else set(readable)
     return Plan(
@@ -102,10 +106,24 @@ def _only(book: Book, files: tuple[str, ...]) -> Book:
     return replace(book, files=files, contents=contents)
 
 
-def read_page(book: Book, file: str, placement: Placement, max_bytes: int) -> tuple[str, Document]:
-    """The file's hash and its chunks, as it is now."""
+def noted_placement(book: Book, placement: Placement) -> dict[str, Any]:
+    """All that a file's points are made of beside its own text."""
+    return {
+        **placement.to_json(),
+        "flavor": book.flavor,
+        "language": book.language,
+        "defaults": book.manifest.defaults.model_dump(),
+    }
+
+
+def read_page(
+    book: Book, file: str, placement: Placement, max_bytes: int
+) -> tuple[str, Document, Head]:
+    """The file's hash, chunks and head, as it is now; it may have changed since the plan."""
     # The Markdown parser is loaded only once there is something to parse.
     from bythebook.reading.document import read_document
 
     source = decode(file, read_bytes(book.root, file, max_bytes))
-    return source.hash, read_document(book, source, read_front_matter(source.text), placement)
+    front = read_front_matter(source.text)
+    head, _ = read_head(source.text, front)
+    return source.hash, read_document(book, source, front, placement), head

@@ -8,20 +8,21 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator, model_valida
 
 from bythebook.models.chunk import Uuid
 from bythebook.models.passage import Passage
-from bythebook.models.vocabulary import ProficiencyLevel, TeachingLayer
+from bythebook.models.vocabulary import HARDWARE_TIERS, ProficiencyLevel, TeachingLayer
 
 MIN_QUERY = 3
 MAX_RESULTS = 20
 
 
-class SearchQuery(BaseModel):
-    """What to look for and where; every given filter must match. An unknown field is an error."""
+class SearchFilters(BaseModel):
+    """Where to look; every given filter must match. An unknown field is an error."""
 
     model_config = ConfigDict(extra="forbid", str_strip_whitespace=True)
 
-    text: str = Field(min_length=MIN_QUERY, max_length=2000)
-    book_id: str = "physical-ai-robotics"
-    hardware_tier_filter: int = Field(default=1, ge=1, le=4, description="This tier or lower.")
+    # The highest tier excludes nothing.
+    hardware_tier_filter: int = Field(
+        default=HARDWARE_TIERS[-1], ge=1, le=4, description="This tier or lower."
+    )
     module_filter: str | None = None
     chapter_min: int | None = Field(default=None, ge=0)
     chapter_max: int | None = Field(default=None, ge=0)
@@ -32,6 +33,21 @@ class SearchQuery(BaseModel):
     prefix: str | None = Field(
         default=None, min_length=1, description="Beginning of the page's path or address."
     )
+
+    @model_validator(mode="after")
+    def _chapters_in_order(self) -> Self:
+        low, high = self.chapter_min, self.chapter_max
+        if low is not None and high is not None and low > high:
+            raise ValueError("chapter_min is above chapter_max")
+        return self
+
+
+class SearchQuery(SearchFilters):
+    """What to look for, in which book, and where in it."""
+
+    text: str = Field(min_length=MIN_QUERY, max_length=2000)
+    book_id: str = "physical-ai-robotics"
+    hardware_tier_filter: int = Field(default=1, ge=1, le=4, description="This tier or lower.")
     limit: int = Field(default=5, ge=1, le=MAX_RESULTS)
 
     @field_validator("text")
@@ -40,13 +56,6 @@ class SearchQuery(BaseModel):
         if not any(character.isalnum() for character in text):
             raise ValueError("has no words")
         return text
-
-    @model_validator(mode="after")
-    def _chapters_in_order(self) -> Self:
-        low, high = self.chapter_min, self.chapter_max
-        if low is not None and high is not None and low > high:
-            raise ValueError("chapter_min is above chapter_max")
-        return self
 
 
 class SearchResult(BaseModel):

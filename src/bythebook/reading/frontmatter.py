@@ -63,6 +63,7 @@ def read_front_matter(text: str) -> FrontMatter:
     body, end = found["body"], found.end()
     try:
         values = yaml.load(body, Loader=_Loader) if found["fence"] == "---" else tomllib.loads(body)
+        _refuse_endless_numbers(values)
     except UNREADABLE as problem:
         reason = f"the front matter can't be read ({first_line(problem)})"
         return FrontMatter(end=end, problems=(reason,))
@@ -71,6 +72,13 @@ def read_front_matter(text: str) -> FrontMatter:
     if not isinstance(values, dict):  # a page that opens with text between two rules
         return FrontMatter(problems=("its front matter has no fields and is read as text",))
     return FrontMatter(values={str(key): value for key, value in values.items()}, end=end)
+
+
+def _refuse_endless_numbers(values: Any) -> None:
+    """Python reads a hexadecimal number of any length, and refuses to write it (ValueError)."""
+    for part in (*values, *values.values()) if isinstance(values, dict) else ():
+        if isinstance(part, int):
+            str(part)
 
 
 def read_teaching(values: dict[str, Any], defaults: Teaching) -> tuple[Teaching, list[str]]:

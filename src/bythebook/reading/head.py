@@ -6,7 +6,7 @@ Heads are kept between runs, so that a book is laid out again without reading un
 from __future__ import annotations
 
 import re
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from typing import Any
 
 from bythebook.reading.anchors import MAX_HEADING, plain_heading
@@ -26,6 +26,7 @@ PARTIAL_IMPORT = re.compile(
 )
 CODE_OR_TAG = re.compile(r"(`+)[^`]*\1|</?[A-Za-z][^<>]*>|<!--.*?-->|\{/\*.*?\*/\}")
 MAX_NUMBER = 9999
+FURTHEST = 1e300
 
 
 @dataclass(frozen=True)
@@ -43,11 +44,17 @@ class Head:
     imports: tuple[str, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
-        return {key: value for key, value in asdict(self).items() if value not in (None, (), False)}
+        """Every field, also an empty one: 0 says something, and a kept head can be seen whole."""
+        return asdict(self)
 
     @classmethod
     def from_json(cls, values: dict[str, Any]) -> Head:
         return cls(**{**values, "imports": tuple(values.get("imports", ()))})
+
+    @classmethod
+    def is_whole(cls, values: dict[str, Any]) -> bool:
+        """Whether this version of the program kept it; another may have left something out."""
+        return values.keys() == {field.name for field in fields(cls)}
 
 
 def read_head(text: str, front: FrontMatter) -> tuple[Head, list[str]]:
@@ -85,8 +92,10 @@ def read_head(text: str, front: FrontMatter) -> tuple[Head, list[str]]:
 
 
 def _position(value: Any) -> float | None:
-    """Any number that has a place among others; `.nan` has none."""
-    return value if isinstance(value, int | float) and value == value else None
+    """Any number that has a place among others; `.nan` has none, and JSON has no infinity."""
+    if not isinstance(value, int | float) or value != value:
+        return None
+    return max(-FURTHEST, min(value, FURTHEST))
 
 
 def _text(value: Any) -> str | None:

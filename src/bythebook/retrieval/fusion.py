@@ -17,12 +17,12 @@ from bythebook.retrieval.calibration import Calibration
 
 @dataclass(frozen=True)
 class Candidate:
-    """A passage that one of the halves brought, with the evidence of both."""
+    """A passage that one of the halves brought, with what both say, and the evidence from it."""
 
     id: str
     cosine: float
     bm25: float
-    score: float = 0.0
+    evidence: float = 0.0
 
 
 def inverse_frequency(total: int, containing: int) -> float:
@@ -38,11 +38,11 @@ def bm25_ceiling(inverse_frequencies: Sequence[float]) -> float:
 def fuse(
     candidates: Sequence[Candidate], ceiling: float, calibration: Calibration
 ) -> list[Candidate]:
-    """Candidates with their calibrated scores, best first."""
+    """Candidates with their evidence, best first."""
 
-    def score(candidate: Candidate) -> float:
+    def evidence(candidate: Candidate) -> float:
         words = candidate.bm25 / ceiling if ceiling > 0 else candidate.cosine
-        return calibration.score(calibration.evidence(candidate.cosine, words))
+        return calibration.evidence(candidate.cosine, words)
 
-    scored = [replace(candidate, score=score(candidate)) for candidate in candidates]
-    return sorted(scored, key=lambda candidate: (-candidate.score, candidate.id))
+    weighed = [replace(candidate, evidence=evidence(candidate)) for candidate in candidates]
+    return sorted(weighed, key=lambda candidate: (-candidate.evidence, candidate.id))

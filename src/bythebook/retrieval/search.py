@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bythebook.embedding.embedder import Embedder
@@ -19,17 +20,23 @@ from bythebook.index.models import (
     SearchParams,
     SparseVector,
 )
-from bythebook.index.sparse import query_terms
 from bythebook.index.store import VectorStore
 from bythebook.ingestion.catalog import Catalog
 from bythebook.ingestion.points import book_filter
 from bythebook.models.book import BookInfo
 from bythebook.models.passage import Passage
 from bythebook.models.search import SearchQuery
-from bythebook.retrieval.calibration import calibration_for
+from bythebook.retrieval.asking import (
+    FURTHER,
+    asked_terms,
+    definitions_first,
+    term_to_define,
+)
+from bythebook.retrieval.calibration import anchor_of, calibration_for, scores
 from bythebook.retrieval.context import passage_of_record
+from bythebook.retrieval.coverage import LOOKED_AT, Coverage, Sight, weigh
 from bythebook.retrieval.filters import make_filter
-from bythebook.retrieval.fusion import Candidate, bm25_ceiling, fuse
+from bythebook.retrieval.fusion import Candidate, bm25_ceiling, fuse, inverse_frequency
 from bythebook.retrieval.states import (
     SWITCHING_PAUSE,
     SWITCHING_RETRIES,
@@ -55,27 +62,36 @@ SPARE = 5
 
 @dataclass(frozen=True)
 class Found:
-    """Passages, best first; `total` counts what was found before the limit."""
+    """Passages, best first; `total` counts what was found before the limit. `coverage` is the
+    probability that the book answers the question, and `evidence` is what it was judged by."""
 
     passages: tuple[Passage, ...]
     total: int
+    coverage: float = 0.0
+    evidence: Coverage | None = None
 
 
 @dataclass(frozen=True)
 class Evidence:
-    """What speaks for each candidate, and the BM25 score that none can exceed."""
+    """What speaks for each candidate, the BM25 score that none can exceed, and the weights of the
+    question's terms, from 0 to 1."""
 
     candidates: list[Candidate]
     ceiling: float
+    weights: dict[int, float]
 
 
 class Searcher:
     """Searches one book at a time."""
 
-    def __init__(self, store: VectorStore, embedder: Embedder, catalog: Catalog) -> None:
+    def __init__(
+        self, store: VectorStore, embedder: Embedder, catalog: Catalog, home: Path | None = None
+    ) -> None:
+        """`home` is the folder that may hold the person's own calibrations."""
         self.store = store
         self.embedder = embedder
         self.catalog = catalog
+        self.home = home
         self.weights = WordWeights()
 
     async def search(self, query: SearchQuery) -> Found:
@@ -83,19 +99,33 @@ class Searcher:
         self._check_embedder(book)
         selection = await self._selection(query)
         vector = await self.embedder.embed_query(query.text)
-        calibration = calibration_for(self.embedder.name)
+        calibration = calibration_for(self.embedder.name, self.home)
+        term = term_to_define(query.text)
+        wanted = max(query.limit, LOOKED_AT) + (FURTHER if term else 0)
         for attempt in range(SWITCHING_RETRIES):
             evidence = await self.gather(book, selection, vector, query.text)
             ranked = fuse(evidence.candidates, evidence.ceiling, calibration)
             last = attempt == SWITCHING_RETRIES - 1
-            passages = await self._best(ranked, query.limit, newest_only=last)
-            if passages is not None:
+            best = await self._best(ranked, wanted, newest_only=last)
+            if best is not None:
                 break
             await asyncio.sleep(SWITCHING_PAUSE)
-        if not passages:
+        if not best:
             await self._explain_nothing(query, book)
             return Found((), 0)
-        return Found(tuple(passages), len(ranked))
+        sights = [Sight(c.cosine, c.evidence, p.chunk.embedded_text) for c, p in best[:LOOKED_AT]]
+        weighed = weigh(query.text, book.language, evidence.weights, sights)
+        coverage = calibration.coverage(weighed.features)
+        anchor = anchor_of(weighed.strengths)
+        if term:
+            best = definitions_first(term, best, [passage.text for _, passage in best])
+        chosen = best[: query.limit]
+        strengths = sorted((candidate.evidence for candidate, _ in chosen), reverse=True)
+        passages = [
+            replace(passage, score=score)
+            for (_, passage), score in zip(chosen, scores(coverage, strengths, anchor), strict=True)
+        ]
+        return Found(tuple(passages), len(ranked), coverage, weighed)
 
     def _check_embedder(self, book: BookInfo) -> None:
         if book.embedding_model != self.embedder.name:
@@ -149,7 +179,7 @@ class Searcher:
 
         Ids and scores only: bringing back text and vectors would cost more than finding them.
         """
-        words = query_terms(text, book.language).indices
+        words = asked_terms(text, book.language)
         weights = self.weights.of(book)
         unweighed = [word for word in words if word not in weights]
         in_book = book_filter(book.book_id)
@@ -176,17 +206,25 @@ class Searcher:
             Candidate(id, min(max(cosine, -1.0), 1.0), bm25.get(id, unknown))
             for id, cosine in cosines.items()
         ]
-        return Evidence(candidates, bm25_ceiling([weights[word] for word in words]))
+        own = {word: weights[word] for word in words}
+        greatest = inverse_frequency(book.total_chunks, 0)
+        return Evidence(
+            candidates,
+            bm25_ceiling(list(own.values())),
+            {word: min(weight / greatest, 1.0) for word, weight in own.items()},
+        )
 
     async def _best(
         self, ranked: Sequence[Candidate], limit: int, newest_only: bool
-    ) -> list[Passage] | None:
+    ) -> list[tuple[Candidate, Passage]] | None:
         """The first passages with different texts; None if a page is being switched just now,
         unless only its newest state is wanted."""
         found: list[Passage] = []
+        fetched: dict[str, Candidate] = {}
         step = limit + SPARE
         for start in range(0, len(ranked), step):
             chosen = {candidate.id: candidate for candidate in ranked[start : start + step]}
+            fetched |= chosen
             records = await self.store.retrieve(list(chosen), with_vectors=[DENSE])
             found += [_passage(chosen[record.id], record) for record in records]
             if newest_only:
@@ -196,7 +234,7 @@ class Searcher:
             found = without_repeats(found)
             if len(found) >= limit:
                 break
-        return found[:limit]
+        return [(fetched[passage.id], passage) for passage in found[:limit]]
 
 
 def _dense(vector: Vector, selection: Filter) -> QueryRequest:
@@ -230,7 +268,6 @@ def _passage(candidate: Candidate, record: Record) -> Passage:
     assert isinstance(vector, Sequence)
     return replace(
         passage_of_record(record),
-        score=candidate.score,
         cosine=candidate.cosine,
         bm25=candidate.bm25,
         vector=tuple(vector),

@@ -1,0 +1,200 @@
+"""The assistant: one loop for every model. Retrieval first, a decision by confidence, then an
+answer of which only verified sentences are shown."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Awaitable, Callable
+from types import TracebackType
+from typing import Any, Self
+
+from bythebook.agent.answering import Answering
+from bythebook.agent.built_in import QuotingModel
+from bythebook.agent.events import Done, Event, Failed, Terminal
+from bythebook.agent.language_model import LanguageModel
+from bythebook.agent.turn import Asked, TurnState
+from bythebook.errors import BookError, InputError, ModelError
+from bythebook.language.detect import other_language
+from bythebook.language.sentences import split_sentences
+from bythebook.library import Library
+from bythebook.models.answer import Answer
+from bythebook.models.conversation import Conversation, Turn
+from bythebook.models.search import MIN_QUERY, SearchFilters
+from bythebook.quoting.followup import standalone
+from bythebook.quoting.reference import PRONOUN
+
+MAX_QUESTION = 2000
+logger = logging.getLogger(__name__)
+
+
+class Assistant:
+    """Answers questions about the books of a library."""
+
+    def __init__(self, library: Library) -> None:
+        self.library = library
+        self.settings = library.settings
+        self._language_model: LanguageModel | None = None
+        if self.settings.uses_language_model:
+            self._language_model = LanguageModel(self.settings)
+
+    async def close(self) -> None:
+        if self._language_model:
+            await self._language_model.close()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        problem: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        await self.close()
+
+    @property
+    def model_name(self) -> str:
+        return self._language_model.name if self._language_model else QuotingModel.name
+
+    async def ask(
+        self, question: str, conversation: Conversation | None = None, **how: Any
+    ) -> Answer:
+        """The whole answer; what went wrong is raised. Parameters as of `stream`."""
+        async for event in self.stream(question, conversation, **how):
+            if isinstance(event, Done):
+                return event.answer
+            if isinstance(event, Failed):
+                raise event.error
+        raise AssertionError("a stream ends with Done or Failed")
+
+    async def stream(
+        self,
+        question: str,
+        conversation: Conversation | None = None,
+        *,
+        book_id: str | None = None,
+        filters: SearchFilters | None = None,
+        top_k: int | None = None,
+        threshold: float | None = None,
+    ) -> AsyncIterator[Event]:
+        """What happens, as it happens: exactly one Done or Failed, and nothing after it. Whoever
+        stops listening stops the work."""
+        events: asyncio.Queue[Event] = asyncio.Queue()
+        conversation = conversation or Conversation()
+
+        async def work() -> Terminal:
+            asked = await self._asked(question, conversation, book_id, filters, top_k, threshold)
+            state = TurnState(asked, self.library, self.settings.tool_name, events.put_nowait)
+            try:
+                answer = await self._answer(state, conversation)
+            except BookError:
+                state.move("failed")
+                raise
+            conversation.add(Turn.of(answer))
+            return Done(answer)
+
+        task = asyncio.create_task(self._in_time(work))
+        task.add_done_callback(
+            lambda done: None if done.cancelled() else events.put_nowait(done.result())
+        )
+        try:
+            while True:
+                event = await events.get()
+                yield event
+                if isinstance(event, Terminal):
+                    return
+        finally:
+            task.cancel()
+
+    async def _in_time(self, work: Callable[[], Awaitable[Terminal]]) -> Terminal:
+        seconds = self.settings.turn_timeout
+        try:
+            async with asyncio.timeout(seconds):
+                return await work()
+        except BookError as problem:
+            return Failed(problem)
+        except TimeoutError:
+            return Failed(
+                ModelError(
+                    f"The answer took longer than {seconds:g} seconds.",
+                    action="Ask again, or raise TURN_TIMEOUT.",
+                )
+            )
+        except Exception:
+            logger.exception("A turn failed unexpectedly")
+            return Failed(
+                BookError("Something went wrong inside bythebook.", action="See its log.")
+            )
+
+    async def _asked(
+        self,
+        question: str,
+        conversation: Conversation,
+        book_id: str | None,
+        filters: SearchFilters | None,
+        top_k: int | None,
+        threshold: float | None,
+    ) -> Asked:
+        question = question.strip()
+        if not question:
+            raise InputError("Please provide a question.", details={"field": "message"})
+        if len(question) > MAX_QUESTION:
+            raise InputError(
+                f"The question has {len(question)} characters.",
+                action=f"Ask in at most {MAX_QUESTION}.",
+                details={"field": "message"},
+            )
+        if len(conversation.turns) >= self.settings.max_turns:
+            raise InputError(
+                f"This conversation has reached {self.settings.max_turns} turns.",
+                action="Start a new one.",
+            )
+        book = await self.library.book(book_id)
+        window = conversation.window(self.settings.history_turns)
+        alone = standalone(question, window, book.language)
+        language = other_language(question, book.language)
+        parts = () if alone.depends else _questions_in(question)
+        return Asked(
+            question=question,
+            book=book,
+            filters=filters or SearchFilters(),
+            top_k=top_k or self.settings.top_k,
+            threshold=self.settings.score_threshold if threshold is None else threshold,
+            alone=not alone.depends and language is None and not parts,
+            query=alone.query,
+            language=language,
+            parts=parts,
+        )
+
+    async def _answer(self, state: TurnState, conversation: Conversation) -> Answer:
+        state.move("processing")
+        conversation.model = self.model_name
+        model = self._language_model
+        if model is not None:
+            answering = Answering(state, model, self.settings)
+            try:
+                return await answering.answer(conversation, "success")
+            except ModelError as problem:
+                if self.settings.model_down == "error":
+                    raise
+                logger.warning("The book is quoted, because the language model failed: %s", problem)
+            state = state.anew()
+        embedder = self.library.embedder if self.settings.embedder == "built-in" else None
+        quoting = QuotingModel(state.asked.book.language, self.settings.refusal, embedder)
+        answering = Answering(state, quoting, self.settings)
+        return await answering.answer(conversation, "fallback" if model else "success")
+
+
+def _questions_in(message: str) -> tuple[str, ...]:
+    """The questions of a message that says more; one that points back ("how do I refresh it?") is
+    replaced by what it points to. None where the message is but one sentence."""
+    sentences = [message[start:end] for start, end in split_sentences(message)]
+    if len(sentences) == 1:
+        return ()
+    parts: list[str] = []
+    for at, sentence in enumerate(sentences):
+        if sentence.endswith("?"):
+            points_back = at > 0 and PRONOUN.search(sentence)
+            parts.append(" ".join(sentences[:at]) if points_back else sentence)
+    return tuple(part for part in parts if len(part) >= MIN_QUERY)

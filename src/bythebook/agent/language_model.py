@@ -1,0 +1,183 @@
+"""An OpenAI-compatible language model that retries, gives up in time, and says clearly why."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from typing import Any, TypeVar
+
+from agents import Model, ModelBehaviorError, ModelResponse, OpenAIChatCompletionsModel
+from agents.items import TResponseStreamEvent
+from openai import (
+    APIConnectionError,
+    APIError,
+    APIStatusError,
+    APITimeoutError,
+    AsyncOpenAI,
+)
+
+from bythebook.agent.breaker import Breaker
+from bythebook.agent.responses import events_of
+from bythebook.errors import ModelError
+from bythebook.settings import Settings
+
+# A server that asks for a longer pause than this is reported at once.
+LONGEST_PAUSE = 30.0
+QUOTE_INSTEAD = "or set BYTHEBOOK_ANSWERER=built-in to have the book quoted instead."
+
+T = TypeVar("T")
+
+
+class LanguageModel(Model):
+    """Retries until text has been passed on: what a reader may have seen is not said twice."""
+
+    def __init__(self, settings: Settings) -> None:
+        self.name = settings.openai_model
+        self._settings = settings
+        self._breaker = Breaker(settings.breaker_failures, settings.breaker_seconds)
+        key = settings.openai_api_key
+        self._client = AsyncOpenAI(
+            api_key=key.get_secret_value() if key else "none",
+            base_url=settings.openai_base_url,
+            timeout=settings.completion_timeout,
+            max_retries=0,
+        )
+        self._inner = OpenAIChatCompletionsModel(self.name, self._client)
+
+    async def close(self) -> None:
+        await self._client.close()
+
+    async def get_response(self, *args: Any, **kwargs: Any) -> ModelResponse:
+        for attempt in range(self._settings.retries + 1):
+            self._refuse_while_open()
+            try:
+                async with asyncio.timeout(self._settings.completion_timeout):
+                    reply = await self._inner.get_response(*args, **kwargs)
+            except FAILURES as problem:
+                await self._pause_or_raise(problem, attempt)
+            else:
+                self._breaker.succeeded()
+                return reply
+        raise AssertionError("the last attempt returns or raises")
+
+    async def stream_response(
+        self, *args: Any, **kwargs: Any
+    ) -> AsyncIterator[TResponseStreamEvent]:
+        if not self._settings.openai_stream:
+            for event in events_of(await self.get_response(*args, **kwargs), self.name):
+                yield event
+            return
+        for attempt in range(self._settings.retries + 1):
+            self._refuse_while_open()
+            held: list[TResponseStreamEvent] = []
+            passing = False
+            try:
+                stream = self._inner.stream_response(*args, **kwargs)
+                async for event in within(stream, self._settings.completion_timeout):
+                    held.append(event)
+                    passing = passing or event.type == "response.output_text.delta"
+                    while passing and held:
+                        yield held.pop(0)
+            except FAILURES as problem:
+                await self._pause_or_raise(problem, attempt, too_late=passing)
+            else:
+                self._breaker.succeeded()
+                for event in held:
+                    yield event
+                return
+
+    def _refuse_while_open(self) -> None:
+        if self._breaker.open_for > 0:
+            raise ModelError(
+                f"The language model has failed {self._breaker.failures} times in a row and is "
+                f"left alone for {self._breaker.open_for:.0f} more seconds.",
+                action=f"Ask again later, {QUOTE_INSTEAD}",
+            )
+
+    async def _pause_or_raise(
+        self, problem: Exception, attempt: int, too_late: bool = False
+    ) -> None:
+        """Wait before the next attempt, or raise what a person can understand."""
+        passing = is_passing(problem)
+        if passing:
+            self._breaker.failed()
+        pause = max(self._settings.retry_delay * 2**attempt, asked_pause(problem))
+        last = attempt == self._settings.retries or pause > LONGEST_PAUSE
+        if too_late or last or not passing:
+            raise self._explain(problem, too_late) from problem
+        self._refuse_while_open()
+        await asyncio.sleep(pause)
+
+    def _explain(self, problem: Exception, cut: bool) -> ModelError:
+        where = self._settings.openai_base_url
+        if cut:
+            message = "The language model stopped in the middle of its answer."
+            action = "Ask again."
+        elif isinstance(problem, TimeoutError | APITimeoutError):
+            seconds = self._settings.completion_timeout
+            message = f"The language model did not answer within {seconds:g} seconds."
+            action = f"Ask again, raise COMPLETION_TIMEOUT, {QUOTE_INSTEAD}"
+        elif isinstance(problem, APIConnectionError):
+            message = f"The language model at {where} can't be reached."
+            action = f"Check OPENAI_BASE_URL and the network, {QUOTE_INSTEAD}"
+        elif isinstance(problem, APIStatusError):
+            message, action = self._explain_status(problem)
+        else:
+            message = f"The language model at {where} sent something that is not a chat completion."
+            action = f"Check OPENAI_BASE_URL, {QUOTE_INSTEAD}"
+        return ModelError(message, action=action)
+
+    def _explain_status(self, problem: APIStatusError) -> tuple[str, str]:
+        status = problem.status_code
+        if status == 429:
+            wait = asked_pause(problem)
+            soon = f"in {wait:.0f} seconds" if wait else "later"
+            return "The language model is over its rate limit.", f"Ask again {soon}."
+        if status in (401, 403):
+            return "The language model's server refused the key.", "Check OPENAI_API_KEY."
+        if status == 404:
+            return (
+                f"The server has no model {self.name!r}, or is not OpenAI-compatible.",
+                "Check OPENAI_MODEL and OPENAI_BASE_URL.",
+            )
+        if status >= 500:
+            return (
+                f"The language model failed (HTTP {status}).",
+                f"Ask again later, {QUOTE_INSTEAD}",
+            )
+        return (
+            f"The language model did not accept the request (HTTP {status}).",
+            f"Check OPENAI_MODEL and its limits, {QUOTE_INSTEAD}",
+        )
+
+
+# A stream that is not what it should be surfaces in the client as one of the last three.
+FAILURES = (APIError, TimeoutError, ModelBehaviorError, ValueError, AttributeError, TypeError)
+
+
+def is_passing(problem: Exception) -> bool:
+    """Whether the same request may succeed a little later."""
+    if isinstance(problem, APIStatusError):
+        return problem.status_code in (408, 409, 429) or problem.status_code >= 500
+    return True
+
+
+def asked_pause(problem: Exception) -> float:
+    """The seconds a server asked to wait, in `Retry-After`."""
+    if not isinstance(problem, APIStatusError):
+        return 0.0
+    value = problem.response.headers.get("retry-after", "")
+    return float(value) if value.replace(".", "", 1).isdigit() else 0.0
+
+
+async def within(stream: AsyncIterator[T], seconds: float) -> AsyncIterator[T]:
+    """The stream, as long as it ends in time: a trickle must not last forever."""
+    deadline = asyncio.get_running_loop().time() + seconds
+    while True:
+        try:
+            # Not around the loop: the clock must not end what is done with an item.
+            async with asyncio.timeout_at(deadline):
+                item = await anext(stream)
+        except StopAsyncIteration:
+            return
+        yield item

@@ -1,0 +1,172 @@
+"""One turn of a conversation while it happens: what was asked, found and decided so far."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from pydantic import ValidationError
+
+from bythebook.agent.events import Event, Retrieved, StateChanged, ToolCalled
+from bythebook.agent.prompts import NO_MORE_SEARCHES
+from bythebook.errors import BookError, InputError
+from bythebook.library import Library
+from bythebook.models.answer import ToolCall
+from bythebook.models.book import BookInfo
+from bythebook.models.confidence import ConfidenceMetrics
+from bythebook.models.passage import Passage
+from bythebook.models.search import SearchFilters, SearchQuery
+from bythebook.models.state_machine import AgentState, StateMachine
+from bythebook.models.tool import SearchArguments
+from bythebook.models.tool_response import ToolResponse
+from bythebook.retrieval.confidence import assess
+
+# A question may need two or three looks; more is a model that is lost.
+MAX_SEARCHES = 4
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A question and how to look for its answer. `alone` is set when the question can be judged by
+    its own words: it needs no conversation to be understood, and is in the book's language.
+    `parts` are the questions in a message of several sentences."""
+
+    question: str
+    book: BookInfo
+    filters: SearchFilters
+    top_k: int
+    threshold: float
+    alone: bool
+    query: str
+    language: str | None = None
+    parts: tuple[str, ...] = ()
+
+
+@dataclass
+class TurnState:
+    """What the retrieval tool and the answer share."""
+
+    asked: Asked
+    library: Library
+    tool_name: str
+    emit: Callable[[Event], None]
+    machine: StateMachine = field(default_factory=StateMachine)
+    passages: list[Passage] = field(default_factory=list)
+    calls: list[ToolCall] = field(default_factory=list)
+    confidence: ConfidenceMetrics = field(default_factory=lambda: assess(()))
+    problem: BookError | None = None
+
+    def move(self, state: AgentState) -> None:
+        """A second search of the turn is no new state (S0 has no way back)."""
+        if self.machine.can_move(state):
+            self.machine.move(state)
+            self.emit(StateChanged(state))
+
+    def anew(self) -> TurnState:
+        """The same turn, tried again with another model."""
+        self.move("failed")
+        self.move("processing")
+        return TurnState(self.asked, self.library, self.tool_name, self.emit, self.machine)
+
+    @property
+    def searched(self) -> bool:
+        return any(call.error is None for call in self.calls)
+
+    async def search(self, arguments: str) -> str:
+        """The tool itself: JSON in, S1's JSON out. It never raises; a failure that no other query
+        can mend is kept in `problem` and ends the turn."""
+        self.move("tool_call_needed")
+        try:
+            given = SearchArguments.model_validate_json(arguments)
+            self._query(given, given.query)
+        except ValidationError as problem:
+            first = problem.errors()[0]
+            place = ".".join(str(part) for part in first["loc"]) or "arguments"
+            return self._failed(arguments, {}, f"{place}: {first['msg']}")
+        told = given.model_dump(exclude_unset=True)
+        self.emit(ToolCalled(self.tool_name, told))
+        if len(self.calls) >= MAX_SEARCHES:
+            return self._failed(given.query, told, NO_MORE_SEARCHES)
+        try:
+            found, confidence = await self._find(given)
+        except BookError as problem:
+            self.problem = problem
+            return self._failed(given.query, told, problem.message)
+        self.calls.append(
+            ToolCall(
+                name=self.tool_name,
+                query=given.query,
+                arguments=told,
+                results_count=len(found),
+                average_similarity=confidence.average_similarity,
+            )
+        )
+        if confidence.average_similarity >= self.confidence.average_similarity:
+            self.confidence = confidence
+        known = {passage.id for passage in self.passages}
+        self.passages += [passage for passage in found if passage.id not in known]
+        self.emit(Retrieved(given.query, tuple(found), confidence))
+        self.move("tool_executed")
+        numbers = {passage.id: number for number, passage in enumerate(self.passages, 1)}
+        return ToolResponse.of(found, given.query, numbers).to_json()
+
+    def _failed(self, query: str, arguments: dict[str, Any], error: str) -> str:
+        self.calls.append(ToolCall(self.tool_name, query, arguments, 0, 0.0, error=error))
+        return ToolResponse.failed(error, query).to_json()
+
+    async def _find(self, given: SearchArguments) -> tuple[list[Passage], ConfidenceMetrics]:
+        """Passages good enough to cite, and how sure the book can answer: the lesser of what the
+        model's query and, where it stands alone, the question itself say."""
+        found = await self._look_where(given)
+        confidence = assess(found)
+        question = self.asked.question
+        if self.asked.alone and given.query.casefold() != question.casefold():
+            own = assess(await self._look(given, question))
+            if own.average_similarity < confidence.average_similarity:
+                confidence = own
+        if not confidence.should_answer:
+            for part in self.asked.parts:  # what goes before a question may be beside the point
+                found = await self._look(given, part)
+                confidence = assess(found)
+                if confidence.should_answer:
+                    break
+        return (found if confidence.should_answer else []), confidence
+
+    async def _look_where(self, given: SearchArguments) -> list[Passage]:
+        """Small models fill in every filter there is: those that lead nowhere are dropped."""
+        if "filters" not in given.model_fields_set:
+            return await self._look(given, given.query)
+        try:
+            found = await self._look(given, given.query)
+        except InputError:
+            found = []
+        if assess(found).should_answer:
+            return found
+        given.filters = SearchFilters()
+        return await self._look(given, given.query)
+
+    async def _look(self, given: SearchArguments, text: str) -> list[Passage]:
+        found = await self.library.search(self._query(given, text))
+        least = max(self.asked.threshold, given.similarity_threshold)
+        return [passage for passage in found.passages if passage.score >= least]
+
+    def _query(self, given: SearchArguments, text: str) -> SearchQuery:
+        asked = self.asked
+        return SearchQuery(
+            text=text,
+            book_id=asked.book.book_id,
+            limit=given.top_k if "top_k" in given.model_fields_set else asked.top_k,
+            **narrowed(asked.filters, given.filters).model_dump(),
+        )
+
+
+def narrowed(own: SearchFilters, model: SearchFilters) -> SearchFilters:
+    """The reader's filters, and the model's where the reader set none: a model may look at less
+    than it was allowed to, never at more."""
+    tier = min(own.hardware_tier_filter, model.hardware_tier_filter)
+    fields = {
+        name: value if value is not None else getattr(model, name)
+        for name, value in own.model_dump().items()
+    }
+    return SearchFilters.model_validate({**fields, "hardware_tier_filter": tier})

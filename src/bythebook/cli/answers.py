@@ -1,0 +1,136 @@
+"""An answer in a terminal: sentence by sentence as it is verified, then what it rests on."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import AsyncIterator
+from typing import TYPE_CHECKING
+
+from bythebook.cli.output import out
+
+if TYPE_CHECKING:
+    from bythebook.agent.events import Event
+    from bythebook.models.answer import Answer
+
+WIDTH = 100
+
+
+class Wrapping:
+    """Writes text as it comes, broken between words; code stays as it is."""
+
+    def __init__(self, width: int, column: int = 0) -> None:
+        self._width = width
+        self._column = column
+        self._in_code = False
+
+    def write(self, text: str) -> None:
+        for line in text.splitlines(keepends=True):
+            if line.lstrip().startswith("```"):
+                self._in_code = not self._in_code
+            if self._in_code or line.lstrip().startswith(("|", "```")):
+                self._put(line)
+            else:
+                self._wrap(line)
+        sys.stdout.flush()
+
+    def _wrap(self, line: str) -> None:
+        word = ""
+        for character in line:
+            if character not in " \n":
+                word += character
+                continue
+            self._put_word(word)
+            word = ""
+            self._put(character)
+        self._put_word(word)
+
+    def _put_word(self, word: str) -> None:
+        if word and self._column and self._column + len(word) > self._width:
+            self._put("\n")
+        self._put(word)
+
+    def _put(self, text: str) -> None:
+        sys.stdout.write(text)
+        _, newline, last = text.rpartition("\n")
+        self._column = len(last) if newline else self._column + len(last)
+
+
+async def show(events: AsyncIterator[Event], verbose: bool, opening: str = "") -> Answer:
+    """Print an answer as it arrives; what went wrong is raised."""
+    from bythebook.agent.events import Done, Failed, Token
+
+    width = min(out().width, WIDTH) if sys.stdout.isatty() else sys.maxsize
+    writer = Wrapping(width)
+    writer.write(opening)
+    started = time.monotonic()
+    answer: Answer | None = None
+    async for event in events:
+        if verbose:
+            _explain(event, time.monotonic() - started)
+        if isinstance(event, Token):
+            writer.write(event.text)
+        elif isinstance(event, Failed):
+            sys.stdout.write("\n")
+            raise event.error
+        elif isinstance(event, Done):
+            answer = event.answer
+    assert answer is not None
+    sys.stdout.write("\n")
+    print_footer(answer)
+    return answer
+
+
+def print_footer(answer: Answer) -> None:
+    """S2's list of sources with scores, each with its place; then what bythebook adds."""
+    from rich.markup import escape
+
+    from bythebook.models.conversation import source_label
+
+    console = out()
+    if answer.citations:
+        sys.stdout.write("\n---\n**Sources:**\n")
+    for cited in answer.citations:
+        score = f"(score: {cited.passage.score:.2f})"
+        sys.stdout.write(f"[{cited.number}] {cited.passage.metadata.url} {score}\n")
+        console.print(f"    [dim]{escape(source_label(cited.passage))}[/dim]", soft_wrap=True)
+    confidence = answer.confidence
+    lines = [f"Confidence: {confidence.confidence_level} ({confidence.average_similarity:.2f})"]
+    lines += answer.notes
+    console.print()
+    for line in lines:
+        console.print(f"[dim]{escape(line)}[/dim]", soft_wrap=True)
+
+
+def _explain(event: Event, seconds: float) -> None:
+    """Debug lines go to stderr, as S2 has them."""
+    from bythebook.agent.events import Done, Failed, Retrieved, StateChanged, ToolCalled
+
+    lines: list[str] = []
+    if isinstance(event, StateChanged):
+        lines = [f"state {event.state}"]
+    elif isinstance(event, ToolCalled):
+        lines = [f"tool {event.name} {event.arguments}"]
+    elif isinstance(event, Retrieved):
+        metrics = event.confidence
+        lines = [
+            f"retrieved {len(event.passages)} passages for {event.query!r}: "
+            f"{metrics.confidence_level}, mean {metrics.average_similarity:.3f}, "
+            f"diversity {metrics.chunk_diversity:.2f}"
+        ]
+        lines += [
+            f"  {passage.score:.3f} cosine {passage.cosine:.3f} bm25 {passage.bm25:.2f} "
+            f"{passage.metadata.url}"
+            for passage in event.passages
+        ]
+    elif isinstance(event, Done):
+        answer = event.answer
+        lines = [
+            f"done: {answer.status}, {len(answer.sentences)} sentences shown, "
+            f"{answer.removed} removed, {answer.tokens_used} tokens, model {answer.model}"
+        ]
+    elif isinstance(event, Failed):
+        lines = [f"failed: {event.error.code}"]
+    for line in lines:
+        sys.stderr.write(f"[DEBUG] {seconds:6.2f} s  {line}\n")
+    sys.stderr.flush()

@@ -1,0 +1,170 @@
+"""S4's chat request and response, as they enter and leave."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Self
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, field_validator, model_validator
+
+from bythebook.models.answer import Answer, Citation, Sentence, Status
+from bythebook.models.chunk import now
+from bythebook.models.citation import CitationEntry
+from bythebook.models.confidence import TOLERANCE, ConfidenceLevel, ConfidenceMetrics
+from bythebook.models.excerpt import excerpt
+from bythebook.models.identity import Uuid4, new_id
+from bythebook.models.moment import IsoMoment, iso
+from bythebook.models.search import SearchFilters
+from bythebook.models.text import not_blank
+
+MAX_MESSAGE = 1000
+MAX_SOURCE_TEXT = 500
+
+
+# The limits count what was sent, so they come before the white space goes.
+Question = Annotated[str, Field(min_length=1, max_length=MAX_MESSAGE), AfterValidator(not_blank)]
+
+
+class ChatRequest(BaseModel):
+    """A question. An unknown field is an error, never ignored."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    message: Question
+    session_id: Uuid4 = Field(default_factory=new_id)
+    stream: bool = False
+    top_k: int = Field(default=5, ge=1, le=10)
+    similarity_threshold: float = Field(default=0.7, ge=0, le=1)
+    book_id: str | None = Field(default=None, min_length=1)
+    filters: SearchFilters = Field(default_factory=SearchFilters)
+
+    @field_validator("session_id", mode="before")
+    @classmethod
+    def _none_is_a_new_session(cls, session_id: Any) -> Any:
+        return new_id() if session_id is None else session_id
+
+    @field_validator("filters", mode="before")
+    @classmethod
+    def _none_is_no_filter(cls, filters: Any) -> Any:
+        return {} if filters is None else filters
+
+
+class Source(BaseModel):
+    """A cited passage, shortened for display around what was quoted."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    chunk_text: str = Field(min_length=1, max_length=MAX_SOURCE_TEXT)
+    similarity_score: float = Field(ge=0, le=1)
+    chapter: str
+    section: str
+    url: str
+    chunk_index: int = Field(ge=0)
+
+    @classmethod
+    def of(cls, citation: Citation) -> Self:
+        passage, place = citation.passage, citation.passage.metadata
+        first = citation.stretches[0] if citation.stretches else (citation.start, citation.end)
+        return cls(
+            chunk_text=excerpt(passage.text, MAX_SOURCE_TEXT, first),
+            similarity_score=passage.score,
+            chapter=place.chapter_title or place.title,
+            section=place.section_title or place.title,
+            url=place.url,
+            chunk_index=place.chunk_index,
+        )
+
+
+class SentenceEntry(BaseModel):
+    """`response[start:end]`, what it cites, and how well that bears it."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    start: int = Field(ge=0)
+    end: int = Field(ge=0)
+    citations: list[int]
+    support: float = Field(ge=0, le=1)
+
+    @classmethod
+    def of(cls, sentence: Sentence) -> Self:
+        return cls(
+            start=sentence.start,
+            end=sentence.end,
+            citations=list(sentence.citations),
+            support=sentence.support,
+        )
+
+
+class ChatResponse(BaseModel):
+    """S4's response, then what bythebook adds.
+
+    `should_answer` is the decision before anybody wrote: it always follows from `metrics`.
+    `refused` says what became of it: it is also true when retrieval was good enough and yet no
+    sentence could be verified. `sources[n - 1]` is the passage `[n]` points to.
+    """
+
+    model_config = ConfigDict(extra="forbid")
+
+    response: str = Field(min_length=1)
+    confidence: float = Field(ge=0, le=1)
+    sources: list[Source]
+    session_id: Uuid4
+    timestamp: IsoMoment = Field(default_factory=lambda: iso(now()))
+    confidence_level: ConfidenceLevel
+    should_answer: bool
+
+    refused: bool
+    status: Status
+    citations: list[CitationEntry]
+    sentences: list[SentenceEntry]
+    notes: list[str]
+    removed_sentences: int = Field(ge=0)
+    model: str
+    tokens_used: int = Field(ge=0)
+    metrics: ConfidenceMetrics
+
+    @model_validator(mode="after")
+    def _matches_the_metrics(self) -> Self:
+        if abs(self.confidence - self.metrics.average_similarity) > TOLERANCE:
+            raise ValueError("confidence is not the average similarity")
+        if self.confidence_level != self.metrics.confidence_level:
+            raise ValueError("confidence_level is not that of the metrics")
+        if self.should_answer != self.metrics.should_answer:
+            raise ValueError("should_answer is not that of the metrics")
+        return self
+
+    @model_validator(mode="after")
+    def _rests_on_its_sources(self) -> Self:
+        answered = self.status != "error" and not self.refused
+        if answered and not self.should_answer:
+            raise ValueError("answered without sufficient confidence")
+        if answered != bool(self.sources):
+            raise ValueError("an answer has sources, a refusal or error has none")
+        if [citation.number for citation in self.citations] != [*range(1, len(self.sources) + 1)]:
+            raise ValueError("citations are not numbered as the sources")
+        for sentence in self.sentences:
+            if not sentence.start < sentence.end <= len(self.response):
+                raise ValueError("a sentence is not part of the response")
+            if not all(1 <= number <= len(self.sources) for number in sentence.citations):
+                raise ValueError("a sentence cites what is not in the list")
+        return self
+
+    @classmethod
+    def of(cls, answer: Answer, session_id: str) -> Self:
+        return cls(
+            response=answer.text,
+            confidence=answer.confidence.average_similarity,
+            sources=[Source.of(citation) for citation in answer.citations],
+            session_id=session_id,
+            timestamp=iso(answer.created_at),
+            confidence_level=answer.confidence.confidence_level,
+            should_answer=answer.confidence.should_answer,
+            refused=answer.refused,
+            status=answer.status,
+            citations=[CitationEntry.of(citation) for citation in answer.citations],
+            sentences=[SentenceEntry.of(sentence) for sentence in answer.sentences],
+            notes=list(answer.notes),
+            removed_sentences=answer.removed,
+            model=answer.model,
+            tokens_used=answer.tokens_used,
+            metrics=answer.confidence,
+        )

@@ -1,0 +1,166 @@
+"""What a message of a conversation asks for when it is read alone."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from bythebook.index.sparse import TERM, terms
+from bythebook.models.conversation import Turn
+from bythebook.quoting.question import ASKING
+from bythebook.quoting.reference import (
+    BACK,
+    CHANGE,
+    CORRECTION,
+    FILLER,
+    MORE,
+    SOURCE_WORDS,
+    is_small_talk,
+    item_referred_to,
+    leans,
+    source_referred_to,
+)
+
+__all__ = ["Standalone", "Turn", "standalone", "wants_more"]
+
+MOST_TOPIC_WORDS = 8
+FEW_WORDS = 3
+
+
+@dataclass(frozen=True)
+class Standalone:
+    """`query` is what to search for; `depends` says whether it needed the conversation; `source`
+    is the number of the earlier source that is asked about."""
+
+    query: str
+    depends: bool
+    source: int | None
+
+
+@dataclass(frozen=True)
+class Topic:
+    """What is being talked about: its words, and the question they are from."""
+
+    words: tuple[str, ...] = ()
+    question: str = ""
+
+
+def standalone(message: str, turns: Sequence[Turn], language: str = "en") -> Standalone:
+    """The message itself if it can be understood alone, else with the topic it leans on."""
+    topic = Topic()
+    turns = [turn for turn in turns if not turn.refused]  # what led nowhere is not the topic
+    for at, turn in enumerate(turns):
+        _, topic = _resolved(turn.question, turns[:at], topic, language)
+    return _resolved(message, turns, topic, language)[0]
+
+
+def wants_more(message: str) -> bool:
+    """Whether what was said already is to be left out: "tell me more", "what else?"."""
+    return bool(MORE.search(message))
+
+
+def _resolved(
+    message: str, turns: Sequence[Turn], topic: Topic, language: str
+) -> tuple[Standalone, Topic]:
+    """What the message asks for, and what is being talked about from then on."""
+    alone = Standalone(message, False, None)
+    if is_small_talk(message):
+        return alone, topic
+    own = _content(SOURCE_WORDS.sub(" ", message), language)
+    turned = _turned(message, language)
+    if turned:
+        return turned, Topic(_content(turned.query, language), turned.query)
+    if not turns or not language.startswith("en"):
+        return alone, Topic(own, message)
+    sources = next((turn.sources for turn in reversed(turns) if turn.sources), ())
+    source = source_referred_to(message, len(sources))
+    if source is not None:
+        about = _content(sources[source - 1], language)
+        asked = " ".join(_without(_content(SOURCE_WORDS.sub(" ", message), language), about))
+        return _leaning(asked, about, source), Topic(about, sources[source - 1])
+    item = item_referred_to(message, turns[-1].answer)
+    if item:
+        about = _content(item, language)[:MOST_TOPIC_WORDS]
+        return _leaning(" ".join(own), about), Topic(about, item)
+    return _by_words(message, own, turns, topic, language)
+
+
+def _turned(message: str, language: str) -> Standalone | None:
+    """A message that first says what it turns to: "Back to actions: …", "Different topic: …"."""
+    if back := BACK.match(message):
+        rest = back["rest"].strip()
+        about = _without(_content(back["topic"], language), _content(rest, language))
+        return _leaning(rest, about)
+    if change := CHANGE.match(message):
+        return Standalone(change["rest"].strip(), True, None)
+    return None
+
+
+def _by_words(
+    message: str, own: tuple[str, ...], turns: Sequence[Turn], topic: Topic, language: str
+) -> tuple[Standalone, Topic]:
+    corrected = CORRECTION.match(message)
+    if corrected and topic.question:
+        meant = message[corrected.end() :].strip()
+        words = _content(meant, language) or own
+        rest = () if len(words) >= FEW_WORDS else _without(topic.words, words)
+        return _leaning(meant, rest), Topic((*words, *rest)[:MOST_TOPIC_WORDS], meant)
+    how = leans(message, own)
+    if how is None:
+        return Standalone(message, False, None), Topic(own, message)
+    if not topic.words:
+        return Standalone(message, True, None), topic
+    about = topic.words
+    if len(about) < FEW_WORDS:
+        about = (*about, *_without(_cited(turns[-1], language), about)[:FEW_WORDS])
+    if not own and wants_more(message):
+        return Standalone(topic.question, True, None), topic
+    result = _leaning(message, _without(about, own))
+    if how == "ellipsis":
+        return result, Topic((*own, *_without(topic.words, own))[:MOST_TOPIC_WORDS], message)
+    return result, topic
+
+
+def _leaning(message: str, about: Sequence[str], source: int | None = None) -> Standalone:
+    asked = FILLER.sub("", message).strip().rstrip("?!. ")
+    query = " ".join([asked, *about[:MOST_TOPIC_WORDS]]).strip()
+    return Standalone(query or message, True, source)
+
+
+def _content(text: str, language: str) -> tuple[str, ...]:
+    """The words that say what a text is about, as written, each once."""
+    found: dict[str, str] = {}
+    for match in TERM.finditer(text):
+        stems = list(terms(match[0], language))
+        if stems and stems[0] not in ASKING and stems[0] not in CONVERSING:
+            found.setdefault(stems[0], match[0])
+    return tuple(found.values())
+
+
+def _without(words: Sequence[str], others: Sequence[str]) -> tuple[str, ...]:
+    known = {word.lower() for word in others}
+    return tuple(word for word in words if word.lower() not in known)
+
+
+def _cited(turn: Turn, language: str) -> tuple[str, ...]:
+    """The words of the section that was cited first."""
+    first = re.search(r"\[(\d+)\]", turn.answer)
+    number = int(first[1]) if first else 1
+    if not 1 <= number <= len(turn.sources):
+        return ()
+    return _content(turn.sources[number - 1].rpartition("›")[2], language)
+
+
+# Words about the conversation, or about any topic: "drawbacks" of what?
+CONVERSING = frozenset(
+    terms(
+        """more else other another again elaborate further continue go on detail details simple
+        simpler word words short shorter summary summarize sure really understand said say says
+        mentioned talk talking question answer source citation reference passage first second third
+        fourth fifth last next previous former latter ok okay right correct sorry meant point item
+        same both each either please thanks thank yes yeah well hmm let got think aren
+        isn doesn don didn won wasn couldn shouldn haven hasn""",
+        "en",
+    )
+)

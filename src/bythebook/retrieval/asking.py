@@ -1,0 +1,55 @@
+"""What a question asks with, and what it asks for."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import TypeVar
+
+from bythebook.index.sparse import query_terms
+
+# Words a person asks with. Whether a passage has them says nothing about it, so they count only
+# where there is nothing else.
+ASKING = (
+    "please explain describe define tell help want know understand wonder meaning mean thanks "
+    "thank hello hi hey"
+)
+# "What is a topic?", "What are topics in ROS 2?", "define topic", "explain what a topic is"
+DEFINITION = re.compile(
+    r"^\W*(?:so|and|ok|please|can you|could you|\W)*\s*(?:what(?:'s|’s|\s+is|\s+are|\s+does)|"
+    r"define|explain(?:\s+what)?|describe)\s+(?:an?\s+|the\s+)?(?P<term>[\w-]+(?:\s+[\w-]+){0,2}?)"
+    r"(?:\s+(?:is|are|means?|in|on|of|for|stands?)\b.{0,40})?\s*[?.!]*$",
+    re.IGNORECASE,
+)
+# A definition stands in one of the passages the search would nearly have shown.
+FURTHER = 7
+
+Found = TypeVar("Found")
+
+
+def asked_terms(text: str, language: str) -> list[int]:
+    """The numbers of the words that are asked about."""
+    words = query_terms(text, language).indices
+    asking = set(query_terms(ASKING, language).indices)
+    return [word for word in words if word not in asking] or words
+
+
+def term_to_define(text: str) -> str | None:
+    """What a question wants to be told the meaning of."""
+    found = DEFINITION.match(text)
+    return found["term"] if found else None
+
+
+def definitions_first(term: str, found: Sequence[Found], texts: Sequence[str]) -> list[Found]:
+    """In the same order, but those first whose text defines the term: short questions have too few
+    words to tell them from passages that merely use it."""
+    name = r"\s+".join(re.escape(word) for word in term.split())
+    defines = re.compile(
+        rf"(?:\*\*|\b(?:an?|the)\s+\**){name}s?\**(?:\s*\([^)]*\))?\s+"
+        r"(?:is|are|means?|refers?\s+to|describes?)\b|"
+        rf"(?:^|[.!?]\s+){name}s?\s+(?:is|are)\s+(?:an?|the)\b|"
+        rf"\b(?:called|known\s+as)\s+(?:an?\s+|the\s+)?\*\*{name}s?\*\*",
+        re.IGNORECASE | re.MULTILINE,
+    )
+    marked = [(not defines.search(text), each) for each, text in zip(found, texts, strict=True)]
+    return [each for _, each in sorted(marked, key=lambda pair: pair[0])]

@@ -1,0 +1,95 @@
+"""What tells whether a book answers a question at all, before any passage is read.
+
+A passage's own evidence tells its topic. Whether the question is answered is a property of the
+question and the best passages together, so it is judged once for a search, from three numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+from math import sqrt
+
+from bythebook.index.sparse import query_terms
+from bythebook.retrieval.names import (
+    Name,
+    mentions,
+    missing_names,
+    names_in,
+    strange_field,
+    uncounted,
+)
+
+# Passages that are looked at, however many are asked for: coverage must not depend on the limit.
+LOOKED_AT = 5
+# Of them, those in which the question's names must stand.
+NAMED_IN = 3
+# A message of many more words mentions things by the way: a missing one counts less.
+PLAIN_QUESTION = 12
+# The more words a question has, the smaller the share of them that any passage can have.
+FEW_WORDS, MANY_WORDS = 6, 24
+
+
+@dataclass(frozen=True)
+class Features:
+    """`cosine` and `evidence` of the best passage, the latter made comparable between short and
+    long questions; `missing` is the weight of the heaviest thing that the question names, or wants
+    counted, and the best passages don't."""
+
+    cosine: float
+    evidence: float
+    missing: float
+
+
+FEATURES = tuple(field.name for field in fields(Features))
+# Which way each must point: a fit that says otherwise has learnt an accident.
+SIGNS = {"cosine": 1, "evidence": 1, "missing": -1}
+
+
+@dataclass(frozen=True)
+class Sight:
+    """What is looked at of a passage."""
+
+    cosine: float
+    evidence: float
+    text: str
+
+
+@dataclass(frozen=True)
+class Coverage:
+    """The evidence for a whole question: its features, the evidence of each passage looked at
+    (best first), and the names that were not found."""
+
+    features: Features
+    strengths: tuple[float, ...]
+    missing: tuple[str, ...] = ()
+
+
+def weigh(
+    question: str, language: str, weights: Mapping[int, float], ranked: Sequence[Sight]
+) -> Coverage:
+    """Evidence from the best passages. `weights` are those of the question's terms, from 0
+    (everywhere in the book) to 1 (nowhere)."""
+
+    def weight_of(word: str) -> float:
+        known = (weights.get(term, 0.0) for term in query_terms(word, language).indices)
+        return max(known, default=0.0)
+
+    best = ranked[:LOOKED_AT]
+    missing: list[Name] = []
+    names = names_in(question, language, weight_of)
+    if names:
+        texts = "\n".join(sight.text for sight in best[:NAMED_IN])
+        missing = missing_names(names, mentions(texts, language))
+    counted = uncounted(question, language, [sight.text for sight in best])
+    for word in filter(None, (counted, strange_field(question, weight_of))):
+        missing = [Name(word, word, 1.0), *missing]
+    heaviest = missing[0].weight if missing else 0.0
+    length = sqrt(min(max(len(weights), FEW_WORDS), MANY_WORDS) / FEW_WORDS)
+    features = Features(
+        cosine=best[0].cosine if best else 0.0,
+        evidence=best[0].evidence * length if best else 0.0,
+        missing=heaviest * min(1.0, PLAIN_QUESTION / max(len(weights), 1)),
+    )
+    strengths = tuple(sight.evidence for sight in best)
+    return Coverage(features, strengths, tuple(name.word for name in missing))

@@ -1,0 +1,181 @@
+"""What a question names: products, people, identifiers, numbers, and words nobody uses every day.
+
+A passage may answer in other words than the question's, but it hardly answers a question about
+something that it never names. So the names of a question are looked for, its other words are not.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Collection, Iterator
+from dataclasses import dataclass
+from functools import cache
+from itertools import takewhile
+
+from bythebook.embedding.weights_file import read_weights
+from bythebook.index.sparse import TERM, terms
+
+# Ahead of a word that begins a sentence, which is written with a capital whatever it is.
+SENTENCE_BEGINS = re.compile(r"(?:^|[.!?…:;]\s+|\n\s*)[\"'“‘«(\[*_`-]*$")
+# Names that are a letter and signs.
+SIGNED = re.compile(r"(?<!\w)[A-Za-z](?:\+\+|#)")
+COUNTED = re.compile(r"\bhow many\s+((?:[\w-]+\s*){1,4})", re.IGNORECASE)
+# What ends the noun after "how many".
+AFTER_NOUN = frozenset(
+    """do does did is are was were can could should will would have has had must may might i you we
+    they he she it there need needs to of in on at for from with that per""".split()
+)
+# "What is inflation in economics?"
+FIELD = re.compile(
+    r"^\W*(?:what|who)\s+(?:is|are|does)\b.*\bin\s+(?:an?\s+|the\s+)?(?P<field>[^\W\d_]{4,})\W*$",
+    re.IGNORECASE,
+)
+SENTENCE = re.compile(r"(?<=[.!?])\s+|\n")
+NUMBER = re.compile(
+    r"\d|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|fifteen|twenty|thirty|"
+    r"forty|fifty|hundreds?|thousands?|millions?|billions?|dozens?|several|few|many|single|no|none|"
+    r"both|each|unlimited)\b",
+    re.IGNORECASE,
+)
+# From this share of capitals on (titles, shouting) they say nothing.
+ALL_CAPITALS = 0.8
+# Languages that write every noun with a capital.
+NOUNS_ARE_CAPITAL = frozenset({"de", "lb"})
+# A rare word counts less than a name: it may be said in other words.
+RARE_WORD = 0.6
+LEAST_RARE = 4
+LEAST_MISSPELT = 5
+ENDINGS = "s es ed d ing er ers r est ly ness able ation ations ization isation ize ise n't".split()
+
+
+@dataclass(frozen=True)
+class Name:
+    """`weight` says how much its absence counts, from 0 to 1."""
+
+    word: str
+    stem: str
+    weight: float
+
+
+def names_in(text: str, language: str, weight_of: Callable[[str], float]) -> list[Name]:
+    """The names of a question, each once. A word weighs 1 if the book never says it, and near 0
+    if every page does."""
+    found: dict[str, Name] = {}
+    matches = list(TERM.finditer(text))
+    by_capital = not _all_capitals([match[0] for match in matches]) and (
+        language.partition("-")[0] not in NOUNS_ARE_CAPITAL
+    )
+    for match in matches:
+        word = match[0]
+        stem = next(iter(terms(word, language)), None)
+        if stem is None or stem in found:
+            continue
+        weight = weight_of(word)
+        begins = bool(SENTENCE_BEGINS.search(text, max(0, match.start() - 12), match.start()))
+        if _is_name(word, by_capital, begins):
+            found[stem] = Name(word, stem, weight)
+        elif weight >= 1 and language.startswith("en") and _is_rare(word):
+            found[stem] = Name(word, stem, RARE_WORD)
+    for word in SIGNED.findall(text):
+        found[word.lower()] = Name(word, word.lower(), 1.0)
+    return list(found.values())
+
+
+def mentions(text: str, language: str) -> frozenset[str]:
+    """The stems of a text, and its names of a letter and signs."""
+    signed = (word.lower() for word in SIGNED.findall(text))
+    return frozenset(terms(text, language)).union(signed)
+
+
+def uncounted(question: str, language: str, texts: Collection[str]) -> str | None:
+    """What the question wants counted ("how many wheels"), if no sentence has it and a number."""
+    asked = COUNTED.search(question) if language.startswith("en") else None
+    if asked is None:
+        return None
+    words: list[str] = asked[1].split()
+    noun = list(takewhile(lambda word: word.lower() not in AFTER_NOUN, words))
+    if not noun:
+        return None
+    counted = noun[0] if len(noun) == len(words) else noun[-1]
+    stems = set(terms(counted, language))
+    for text in texts:
+        for sentence in SENTENCE.split(text):
+            if NUMBER.search(sentence) and not stems.isdisjoint(terms(sentence, language)):
+                return None
+    return counted
+
+
+def strange_field(question: str, weight_of: Callable[[str], float]) -> str | None:
+    """The field a term is to be explained in, if the book never speaks of it: the word is the
+    same there, the thing another."""
+    found = FIELD.match(question)
+    return found["field"] if found and weight_of(found["field"]) >= 1 else None
+
+
+def missing_names(names: Collection[Name], stems: Collection[str]) -> list[Name]:
+    """Those that are not among the stems, heaviest first; a misspelt one is not missing."""
+    missing = [
+        name for name in names if name.stem not in stems and not _is_misspelt(name.stem, stems)
+    ]
+    return sorted(missing, key=lambda name: -name.weight)
+
+
+def _all_capitals(words: list[str]) -> bool:
+    letters = [word for word in words[1:] if word[0].isalpha() and word != "I"]
+    capitals = sum(word[0].isupper() for word in letters)
+    return len(letters) > 2 and capitals >= ALL_CAPITALS * len(letters)
+
+
+def _is_name(word: str, by_capital: bool, begins_sentence: bool) -> bool:
+    if len(word) < 2:
+        return False
+    if "_" in word or any(character.isdigit() for character in word):
+        return True
+    if not by_capital:
+        return False
+    inside = any(character.isupper() for character in word[1:])
+    return inside or (word[0].isupper() and not begins_sentence)
+
+
+def _is_rare(word: str) -> bool:
+    lower = word.lower()
+    if len(lower) < LEAST_RARE or not (lower.isascii() and lower.isalpha()):
+        return False
+    return not any(form in _everyday_words() for form in _forms(lower))
+
+
+def _forms(word: str) -> Iterator[str]:
+    """The word and what it may be derived from."""
+    yield word
+    yield from terms(word, "en")
+    for ending in ENDINGS:
+        if word.endswith(ending):
+            shorter = word[: -len(ending)]
+            yield from (shorter, f"{shorter}e", shorter[:-1])
+
+
+@cache
+def _everyday_words() -> frozenset[str]:
+    """The words that the built-in embedder was made to know whole: the 20,000 most common."""
+    vocabulary = json.loads(read_weights("tokenizer.json"))["model"]["vocab"]
+    return frozenset(word for word in vocabulary if len(word) > 1 and word.isalpha())
+
+
+def _is_misspelt(stem: str, stems: Collection[str]) -> bool:
+    """Whether one letter added, left out, changed or swapped gives one of the stems."""
+    if len(stem) < LEAST_MISSPELT or not stem.isalpha():
+        return False
+    return any(other[0] == stem[0] and one_edit_apart(stem, other) for other in stems)
+
+
+def one_edit_apart(one: str, other: str) -> bool:
+    longer, shorter = (one, other) if len(one) >= len(other) else (other, one)
+    if len(longer) - len(shorter) > 1 or longer == shorter:
+        return False
+    at = next((i for i, letter in enumerate(shorter) if letter != longer[i]), len(shorter))
+    if len(longer) > len(shorter):
+        return longer[at + 1 :] == shorter[at:]
+    changed = longer[at + 1 :] == shorter[at + 1 :]
+    swapped = longer[at : at + 2] == shorter[at : at + 2][::-1]
+    return changed or (swapped and longer[at + 2 :] == shorter[at + 2 :])

@@ -1,0 +1,203 @@
+"""Whatever a language model writes, only what is by the book reaches the reader."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from agent.conftest import Assistants
+from agent.listening import answer_in, listen
+from bythebook.agent.events import StateChanged, Token
+from bythebook.language.pieces import pieces_of, readable
+from bythebook.settings import REFUSAL
+from standins.llm_server import (
+    LlmServer,
+    Step,
+    bad_arguments,
+    calls_tool,
+    calls_tools,
+    empty,
+    passages,
+    says,
+)
+
+QUESTION = "What is a service in ROS 2?"
+TRUE = "A service is a request-and-reply connection"
+STATES = ["processing", "tool_call_needed", "tool_executed", "response_generated"]
+
+
+def sentences_of(text: str) -> list[str]:
+    pieces = [piece for piece in pieces_of(text) if piece.kind == "sentence"]
+    said = [readable(text[piece.start : piece.end]) for piece in pieces]
+    return [sentence for sentence in said if sentence.endswith(".")]
+
+
+async def test_a_good_answer_is_shown_with_its_citation(
+    with_llm: Assistants, llm: LlmServer, streaming: bool
+) -> None:
+    llm.script(calls_tool("service in ROS 2", split=9), says(f"{TRUE} [1]."))
+    async with with_llm(openai_stream=streaming) as assistant:
+        heard = await listen(assistant.stream(QUESTION))
+    answer = answer_in(heard)
+    assert answer.text == f"{TRUE} [1]." and answer.status == "success" and not answer.refused
+    (cited,) = answer.citations
+    assert "request-and-reply" in cited.quote
+    assert cited.passage.metadata.source_file.endswith("02-services-and-actions.md")
+    assert [e.state for e in heard if isinstance(e, StateChanged)] == STATES
+    assert answer.tokens_used == sum(request.usage["total_tokens"] for request in llm.requests)
+    assert answer.model == "stand-in" and answer.removed == 0 and answer.notes == ()
+
+
+async def test_numbers_follow_first_use(with_llm: Assistants, llm: LlmServer) -> None:
+    def writes(request: dict[str, Any]) -> Step:
+        said = {each["cite"]: sentences_of(each["chunk_text"]) for each in passages(request)}
+        early, late = [number for number, sentences in said.items() if len(sentences) > 1][:2]
+        order.extend([late, early])
+        return says(f"{said[late][0]} [{late}] {said[early][0]} [{early}] {said[late][1]} [{late}]")
+
+    order: list[int] = []
+
+    llm.script(calls_tool("service in ROS 2"), writes)
+    async with with_llm() as assistant:
+        answer = answer_in(await listen(assistant.stream(QUESTION)))
+    assert [number for each in answer.sentences for number in each.citations] == [1, 2, 1]
+    assert [cited.passage for cited in answer.citations] == [answer.passages[n - 1] for n in order]
+
+
+@pytest.mark.parametrize(
+    ("written", "gone"),
+    [
+        pytest.param(f"{TRUE} [7].", "[7]", id="cites 7 of 5"),
+        pytest.param(f"{TRUE} [1]. Each of the 4096 clients may use it [1].", "4096", id="number"),
+        pytest.param(f"{TRUE} [1]. It was designed by Brian Gerkey [1].", "Gerkey", id="name"),
+        pytest.param(f"{TRUE} [1]. Call it with `rclpy.call_now()` [1].", "call_now", id="code"),
+        pytest.param(
+            f"{TRUE} [1]. There should never be exactly one server for each service name [1].",
+            "never",
+            id="negation",
+        ),
+        pytest.param(
+            f"{TRUE} [1]. Paris is the capital of France.", "Paris", id="general knowledge"
+        ),
+        pytest.param(f"Great question! {TRUE} [1]. I hope that helps!", "Great", id="chatter"),
+    ],
+)
+async def test_what_the_book_does_not_say_is_not_shown(
+    with_llm: Assistants, llm: LlmServer, streaming: bool, written: str, gone: str
+) -> None:
+    llm.script(calls_tool("service in ROS 2"), says(written))
+    async with with_llm(openai_stream=streaming) as assistant:
+        heard = await listen(assistant.stream(QUESTION))
+    answer = answer_in(heard)
+    assert gone not in answer.text and gone not in str([e for e in heard if isinstance(e, Token)])
+    assert TRUE in answer.text and "[1]" in answer.text
+
+
+async def test_an_answer_from_general_knowledge_is_a_refusal(
+    with_llm: Assistants, llm: LlmServer, streaming: bool
+) -> None:
+    llm.script(
+        calls_tool("service in ROS 2"),
+        says("Kubernetes exposes pods through a stable virtual address. It balances the load."),
+    )
+    async with with_llm(openai_stream=streaming) as assistant:
+        answer = answer_in(await listen(assistant.stream(QUESTION)))
+    assert answer.refused and answer.status == "fallback" and answer.removed == 2
+    assert answer.text.startswith(REFUSAL) and "Kubernetes" not in answer.text
+    assert answer.citations == () and answer.notes
+
+
+async def test_a_model_that_never_searches_is_given_the_results(
+    with_llm: Assistants, llm: LlmServer, streaming: bool
+) -> None:
+    llm.script(
+        says("A service is a Kubernetes object, as everybody knows."),
+        says(f"{TRUE} [1]. A service is a Kubernetes object [1]."),
+    )
+    async with with_llm(openai_stream=streaming) as assistant:
+        heard = await listen(assistant.stream(QUESTION))
+    answer = answer_in(heard)
+    assert answer.text == f"{TRUE} [1]." and answer.removed == 1
+    assert [e.state for e in heard if isinstance(e, StateChanged)] == STATES
+    assert passages(llm.bodies[1]) and llm.bodies[1]["tool_choice"] == "none"
+
+
+async def test_a_model_that_never_searches_on_an_uncovered_question_says_nothing(
+    with_llm: Assistants, llm: LlmServer, streaming: bool
+) -> None:
+    llm.script(says("Preheat the oven to 230 degrees and bake the bread for 40 minutes."))
+    async with with_llm(openai_stream=streaming) as assistant:
+        answer = answer_in(await listen(assistant.stream("How do I bake sourdough bread?")))
+    assert answer.refused and "oven" not in answer.text and len(llm.requests) == 1
+
+
+@pytest.mark.parametrize(
+    "first",
+    [
+        pytest.param(bad_arguments("{query: service"), id="not JSON"),
+        pytest.param(bad_arguments('{"topic": "service"}'), id="other fields"),
+        pytest.param(calls_tool("services", name="google_it"), id="unknown tool"),
+        pytest.param(calls_tool("services", arguments={"filters": {"colour": "red"}}), id="filter"),
+        pytest.param(calls_tool("services", arguments={"top_k": 500}), id="bounds"),
+        pytest.param(empty(), id="nothing"),
+    ],
+)
+async def test_a_call_that_can_not_be_used_is_made_for_it(
+    with_llm: Assistants, llm: LlmServer, streaming: bool, first: Step
+) -> None:
+    llm.script(first, says(f"{TRUE} [1]."))
+    async with with_llm(openai_stream=streaming) as assistant:
+        answer = answer_in(await listen(assistant.stream(QUESTION)))
+    assert answer.text == f"{TRUE} [1]."
+
+
+async def test_a_model_that_searches_for_ever_is_stopped(
+    with_llm: Assistants, llm: LlmServer, streaming: bool
+) -> None:
+    def goes_on(request: dict[str, Any]) -> Step:
+        told = request.get("tool_choice") == "none"
+        return says(f"{TRUE} [1].") if told else calls_tool("services")
+
+    llm.always(goes_on)
+    async with with_llm(openai_stream=streaming) as assistant:
+        answer = answer_in(await listen(assistant.stream(QUESTION)))
+    assert answer.text == f"{TRUE} [1]." and len(llm.requests) < 10
+
+
+async def test_two_searches_share_one_numbering(with_llm: Assistants, llm: LlmServer) -> None:
+    llm.script(
+        calls_tools("services in ROS 2", "quality of service profiles"), says(f"{TRUE} [1].")
+    )
+    async with with_llm() as assistant:
+        answer = answer_in(await listen(assistant.stream(QUESTION)))
+    numbers = [each["cite"] for each in passages(llm.bodies[1])]
+    assert sorted(set(numbers)) == list(range(1, len(answer.passages) + 1))
+    assert len(answer.tool_calls) == 2
+
+
+async def test_weak_evidence_is_refused_without_asking_the_model_again(
+    with_llm: Assistants, llm: LlmServer, streaming: bool
+) -> None:
+    llm.script(calls_tool("sourdough bread recipe"))
+    async with with_llm(openai_stream=streaming) as assistant:
+        answer = answer_in(await listen(assistant.stream("How do I bake sourdough bread?")))
+    assert answer.refused and not answer.confidence.should_answer and len(llm.requests) == 1
+    assert "sourdough bread recipe" in answer.text  # it names what was searched
+
+
+async def test_a_query_about_something_else_does_not_open_the_gate(
+    with_llm: Assistants, llm: LlmServer
+) -> None:
+    """The question itself must be covered, not only what the model made of it."""
+    llm.script(calls_tool("What is a service in ROS 2?"))
+    async with with_llm() as assistant:
+        answer = answer_in(await listen(assistant.stream("How do I bake sourdough bread?")))
+    assert answer.refused and len(llm.requests) == 1
+
+
+async def test_the_models_own_refusal_is_the_refusal(with_llm: Assistants, llm: LlmServer) -> None:
+    llm.script(calls_tool("service in ROS 2"), says(f"{REFUSAL}."))
+    async with with_llm() as assistant:
+        answer = answer_in(await listen(assistant.stream(QUESTION)))
+    assert answer.refused and answer.removed == 0 and answer.text.count(REFUSAL) == 1

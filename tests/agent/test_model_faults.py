@@ -1,0 +1,189 @@
+"""A language model that is down, slow, busy or cut off: a clear error or a quotation, always one
+terminal event, and nothing that hangs."""
+
+from __future__ import annotations
+
+import asyncio
+from itertools import pairwise
+
+import pytest
+
+from agent.conftest import Assistants
+from agent.listening import answer_in, listen
+from bythebook.agent.events import Failed, StateChanged, Token
+from bythebook.errors import ModelError
+from bythebook.models.conversation import Conversation
+from standins.llm_server import (
+    LlmServer,
+    Step,
+    calls_tool,
+    cuts,
+    ends_early,
+    fails,
+    hangs,
+    malformed,
+    says,
+    trickles,
+)
+
+QUESTION = "What is a service in ROS 2?"
+TRUE = "A service is a request-and-reply connection"
+MORE = "There should be exactly one server for each service name"
+SEARCH = calls_tool("service in ROS 2")
+
+BROKEN = [
+    pytest.param([fails(500)], "HTTP 500", id="500"),
+    pytest.param([fails(503)], "HTTP 503", id="503"),
+    pytest.param([fails(429)], "rate limit", id="429"),
+    pytest.param([fails(429, retry_after=3600)], "rate limit", id="429 for an hour"),
+    pytest.param([fails(401)], "key", id="401"),
+    pytest.param([fails(404)], "no model", id="404"),
+    pytest.param([fails(400)], "HTTP 400", id="400"),
+    pytest.param([malformed("<html>busy</html>")], "not a chat completion", id="malformed"),
+    pytest.param([cuts("")], "reached", id="cut at once"),
+    pytest.param([hangs(30)], "0.3 seconds", id="hangs"),
+    pytest.param([SEARCH, fails(500)], "HTTP 500", id="500 after the search"),
+    pytest.param([SEARCH, hangs(30)], "0.3 seconds", id="hangs after the search"),
+]
+IMPATIENT = {"completion_timeout": 0.3, "retries": 1, "breaker_failures": 100}
+
+
+def script(llm: LlmServer, steps: list[Step]) -> None:
+    llm.script(*steps[:-1])
+    llm.always(steps[-1])
+
+
+@pytest.mark.parametrize(("steps", "told"), BROKEN)
+async def test_a_failure_is_one_clear_error(
+    with_llm: Assistants, llm: LlmServer, streaming: bool, steps: list[Step], told: str
+) -> None:
+    script(llm, steps)
+    conversation = Conversation()
+    async with with_llm(openai_stream=streaming, **IMPATIENT) as assistant:
+        heard = await listen(assistant.stream(QUESTION, conversation))
+    last = heard[-1]
+    assert isinstance(last, Failed) and isinstance(last.error, ModelError)
+    assert told in last.error.message and last.error.action
+    assert (last.error.code, last.error.http_status) == ("E004", 503)
+    assert [e.state for e in heard if isinstance(e, StateChanged)][-1] == "failed"
+    assert not conversation.turns
+
+
+@pytest.mark.parametrize(("steps", "told"), BROKEN)
+async def test_or_the_book_is_quoted_instead(
+    with_llm: Assistants, llm: LlmServer, streaming: bool, steps: list[Step], told: str
+) -> None:
+    script(llm, steps)
+    how = {**IMPATIENT, "model_down": "built-in", "openai_stream": streaming}
+    async with with_llm(**how) as assistant:
+        heard = await listen(assistant.stream(QUESTION))
+    answer = answer_in(heard)
+    assert (
+        answer.status == "fallback" and not answer.refused and TRUE in answer.text.replace("*", "")
+    )
+    assert any("language model" in note for note in answer.notes)
+    states = [e.state for e in heard if isinstance(e, StateChanged)]
+    assert "failed" in states and states[-1] == "response_generated"
+
+
+async def test_the_server_is_not_there(with_llm: Assistants) -> None:
+    async with with_llm(openai_base_url="http://127.0.0.1:9/v1", **IMPATIENT) as assistant:
+        heard = await listen(assistant.stream(QUESTION))
+    assert isinstance(heard[-1], Failed) and "can't be reached" in heard[-1].error.message
+
+
+async def test_passing_failures_are_tried_again(
+    with_llm: Assistants, llm: LlmServer, streaming: bool
+) -> None:
+    llm.script(fails(500), fails(429, retry_after=0), SEARCH, fails(503), says(f"{TRUE} [1]."))
+    async with with_llm(openai_stream=streaming) as assistant:
+        answer = answer_in(await listen(assistant.stream(QUESTION)))
+    assert answer.text == f"{TRUE} [1]." and len(llm.requests) == 5
+
+
+async def test_pauses_double(with_llm: Assistants, llm: LlmServer) -> None:
+    llm.always(fails(500))
+    async with with_llm(retries=3, retry_delay=0.1, breaker_failures=100) as assistant:
+        await listen(assistant.stream(QUESTION))
+    times = [request.at for request in llm.requests]
+    pauses = [later - earlier for earlier, later in pairwise(times)]
+    assert len(pauses) == 3
+    assert all(pause >= least for pause, least in zip(pauses, (0.1, 0.2, 0.4), strict=True))
+
+
+async def test_what_can_not_pass_is_not_tried_again(with_llm: Assistants, llm: LlmServer) -> None:
+    llm.always(fails(401))
+    async with with_llm() as assistant:
+        await listen(assistant.stream(QUESTION))
+    assert len(llm.requests) == 1
+
+
+async def test_the_breaker_leaves_a_failing_model_alone(
+    with_llm: Assistants, llm: LlmServer
+) -> None:
+    llm.always(fails(500))
+    async with with_llm(retries=5, breaker_failures=5) as assistant:
+        await listen(assistant.stream(QUESTION))
+        assert len(llm.requests) == 5
+        heard = await listen(assistant.stream(QUESTION))
+        assert len(llm.requests) == 5
+    assert isinstance(heard[-1], Failed) and "left alone" in heard[-1].error.message
+
+
+async def test_the_breaker_closes_again(with_llm: Assistants, llm: LlmServer) -> None:
+    llm.script(fails(500), fails(500), SEARCH, says(f"{TRUE} [1]."))
+    how = {"retries": 0, "breaker_failures": 2, "breaker_seconds": 0.2}
+    async with with_llm(**how) as assistant:
+        for _ in range(3):
+            assert isinstance((await listen(assistant.stream(QUESTION)))[-1], Failed)
+        assert len(llm.requests) == 2
+        await asyncio.sleep(0.25)
+        assert answer_in(await listen(assistant.stream(QUESTION))).text == f"{TRUE} [1]."
+
+
+CUT = f"{TRUE} [1]. {MORE} [1]. And so on and"
+
+
+@pytest.mark.parametrize("step", [cuts(CUT, after=90), trickles(CUT * 40, delay=0.02)])
+async def test_cut_in_the_middle_is_an_error(
+    with_llm: Assistants, llm: LlmServer, step: Step
+) -> None:
+    llm.script(SEARCH, step)
+    async with with_llm(completion_timeout=1.5) as assistant:
+        heard = await listen(assistant.stream(QUESTION))
+    shown = "".join(event.text for event in heard if isinstance(event, Token))
+    assert isinstance(heard[-1], Failed) and "in the middle" in heard[-1].error.message
+    assert shown.startswith(f"{TRUE} [1].") and len(llm.requests) == 2  # not said twice
+
+
+@pytest.mark.parametrize("step", [cuts(CUT, after=90), ends_early(CUT, after=90)])
+async def test_or_what_was_verified_stays(with_llm: Assistants, llm: LlmServer, step: Step) -> None:
+    """What was shown is by the book; the sentence that was cut is not shown."""
+    llm.script(SEARCH, step)
+    async with with_llm(model_down="built-in") as assistant:
+        answer = answer_in(await listen(assistant.stream(QUESTION)))
+    assert answer.text == f"{TRUE} [1]." and any("middle" in note for note in answer.notes)
+
+
+async def test_a_cut_search_is_tried_again(with_llm: Assistants, llm: LlmServer) -> None:
+    llm.script(cuts("", after=0), SEARCH, says(f"{TRUE} [1]."))
+    async with with_llm() as assistant:
+        assert answer_in(await listen(assistant.stream(QUESTION))).text == f"{TRUE} [1]."
+
+
+async def test_a_whole_turn_ends_in_time(with_llm: Assistants, llm: LlmServer) -> None:
+    llm.always(hangs(30))
+    async with with_llm(turn_timeout=0.5) as assistant:
+        heard = await listen(assistant.stream(QUESTION))
+    assert isinstance(heard[-1], Failed) and "0.5 seconds" in heard[-1].error.message
+
+
+async def test_who_stops_listening_stops_the_work(with_llm: Assistants, llm: LlmServer) -> None:
+    llm.script(SEARCH, trickles(f"{TRUE} [1]. " * 200, delay=0.05))
+    async with with_llm() as assistant:
+        events = assistant.stream(QUESTION)
+        async for event in events:
+            if isinstance(event, Token):
+                break
+        await events.aclose()
+        await llm.until(lambda: llm.requests[1].gave_up)

@@ -1,0 +1,153 @@
+"""`ask` and `chat` as a person and a script use them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from bythebook.models.chat import ChatResponse
+from bythebook.settings import REFUSAL
+from cli.conftest import Cli
+from standins.llm_server import LlmServer, calls_tool, fails, says
+
+QUESTION = "What is the difference between aborted and canceled?"
+pytestmark = pytest.mark.usefixtures("sample_home")
+
+
+def test_an_answer_with_its_sources(cli: Cli) -> None:
+    status, out, err = cli("ask", QUESTION)
+    text, _, footer = out.partition("\n---\n**Sources:**\n")
+    assert status == 0 and err == ""
+    assert "canceled** when the client asked it to stop [1]." in text
+    first, place, *_ = footer.splitlines()
+    assert first.startswith("[1] https://") and first.endswith(")") and "(score: 0." in first
+    assert place.strip() == "Services and Actions › The life of a goal"
+    assert "Confidence: " in out and "no language model" in out
+
+
+def test_a_refusal_is_no_error(cli: Cli) -> None:
+    status, out, err = cli("ask", "How do I bake sourdough bread?")
+    assert status == 0 and err == "" and out.startswith(REFUSAL) and "Sources" not in out
+    assert "sourdough" in out  # what was searched is named
+
+
+def test_json_is_the_response_of_the_api(cli: Cli) -> None:
+    response = ChatResponse.model_validate(cli.json("ask", QUESTION))
+    assert not response.refused and response.status == "success"
+    (cited, *_) = response.citations
+    assert cited.source_file_path.endswith("02-services-and-actions.md") and cited.quote
+    assert f"[{cited.number}]" in response.response
+    refused = ChatResponse.model_validate(cli.json("ask", "How do I bake sourdough bread?"))
+    assert refused.refused and not refused.should_answer and refused.sources == []
+
+
+def test_quoted_offsets_lead_into_the_file(cli: Cli) -> None:
+    from bythebook.library import sample_book
+
+    response = ChatResponse.model_validate(cli.json("ask", QUESTION))
+    for cited in response.citations:
+        source = (sample_book() / cited.source_file_path).read_text(encoding="utf-8")
+        found = " ".join(source[start:end] for start, end in cited.source_spans)
+        assert set(cited.quote.replace("…", "").split()) <= set(found.split())
+
+
+def test_verbose_tells_on_stderr_what_happens(cli: Cli) -> None:
+    status, out, err = cli("ask", QUESTION, "-v")
+    assert status == 0 and "[DEBUG]" not in out
+    for told in (
+        "state processing",
+        "tool search_textbook",
+        "retrieved 5 passages",
+        "done: success",
+    ):
+        assert told in err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "named"),
+    [
+        (["", "--json"], "QUESTION"),
+        (["x" * 1001], "QUESTION"),
+        ([QUESTION, "--top-k", "0"], "--top-k"),
+        ([QUESTION, "--top-k", "11"], "--top-k"),
+        ([QUESTION, "--threshold", "1.5"], "--threshold"),
+        ([QUESTION, "--layer", "L9"], "--layer"),
+        ([QUESTION, "--tier", "0"], "--tier"),
+        ([QUESTION, "--chapter-min", "3", "--chapter-max", "1"], "chapter_min"),
+        ([QUESTION, "--module", "cooking"], "cooking"),
+    ],
+)
+def test_bad_input_is_named(cli: Cli, arguments: list[str], named: str) -> None:
+    status, out, err = cli("ask", *arguments)
+    assert status == 1 and named in out + err and "E005" in out + err
+
+
+def test_filters_hold(cli: Cli) -> None:
+    response = ChatResponse.model_validate(cli.json("ask", "What is Gazebo?", "--module", "gazebo"))
+    assert response.citations
+    assert all("module-2-gazebo" in cited.source_file_path for cited in response.citations)
+
+
+def test_a_strict_threshold_refuses(cli: Cli) -> None:
+    assert ChatResponse.model_validate(cli.json("ask", QUESTION, "--threshold", "1")).refused
+
+
+def test_chat_remembers_and_forgets(cli: Cli) -> None:
+    typed = (
+        "What is an action?\n\n/sources\n/help\nand what is it made of?\n/reset\n/sources\nquit\n"
+    )
+    status, out, err = cli("chat", typed=typed)
+    assert status == 0 and err == ""
+    turns = out.split("You: ")
+    assert "Physical AI and Robotics" in turns[0]
+    assert turns[1].startswith("Agent: ") and "[1]" in turns[1] and "**Sources:**" in turns[1]
+    assert turns[2].startswith("Please provide a question.")
+    assert "[1] Services and Actions" in turns[3] and "/reset" in turns[4]
+    assert "three services" in turns[5] and "forgotten" in turns[6] and "no answer" in turns[7]
+    assert turns[-1].endswith("Goodbye.\n")
+
+
+@pytest.mark.parametrize("leaving", ["quit", "exit", "q", "QUIT", ""])
+def test_ways_to_leave(cli: Cli, leaving: str) -> None:
+    status, out, _ = cli("chat", typed=f"{leaving}\n" if leaving else "")
+    assert status == 0 and out.rstrip().endswith("Goodbye.")
+
+
+def test_an_error_does_not_end_a_chat(
+    cli: Cli, llm: LlmServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_BASE_URL", llm.base_url)
+    monkeypatch.setenv("OPENAI_MODEL", "stand-in")
+    monkeypatch.setenv("MODEL_RETRIES", "0")
+    answer = "A service is a request-and-reply connection [1]."
+    llm.script(fails(500), calls_tool("service"), says(answer))
+    status, out, err = cli("chat", typed="What is a service?\nWhat is a service?\n")
+    assert status == 0 and "Error E004: " in err and answer in out
+
+
+def test_a_model_that_is_down_is_one_error(
+    cli: Cli, llm: LlmServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_BASE_URL", llm.base_url)
+    monkeypatch.setenv("MODEL_RETRIES", "0")
+    llm.always(fails(500))
+    status, out, err = cli("ask", QUESTION)
+    assert status == 1 and err.startswith("Error E004: ") and "Traceback" not in err
+    monkeypatch.setenv("BYTHEBOOK_MODEL_DOWN", "built-in")
+    status, out, err = cli("ask", QUESTION)
+    assert status == 0 and "[1]" in out and "language model" in out
+
+
+def test_no_book_yet(cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("BYTHEBOOK_HOME", str(tmp_path / "empty"))
+    for command in (["ask", QUESTION], ["chat"]):
+        status, _, err = cli(*command)
+        assert status == 1 and "E002" in err and "ingest" in err
+
+
+def test_doctor_shows_the_whole_workflow(cli: Cli) -> None:
+    status, out, _ = cli("doctor")
+    assert status == 0, out
+    for step in ("query", "tool call", "context", "cited answer", "refusal"):
+        assert f"workflow: {step}" in out

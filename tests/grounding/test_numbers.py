@@ -1,0 +1,66 @@
+"""Numbers are the same however they are written, and different where it matters."""
+
+from __future__ import annotations
+
+import pytest
+
+from bythebook.grounding.numbers import numbers_of
+
+
+def values(text: str) -> list[tuple[str, str]]:
+    return [(number.value, number.unit) for number in numbers_of(text)]
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("1,000 steps", "1000 steps"),
+        ("one thousand", "1000"),
+        ("three", "3"),
+        ("seventy-three", "73"),
+        ("7 billion", "7,000,000,000"),
+        ("50 percent", "50%"),
+        ("50 %", "50%"),
+        ("250 mm", "250 millimeters"),
+        ("0.5 seconds", "0.5s"),
+        ("1.0", "1"),
+        ("0.50", "0.5"),
+        ("the 99th", "the 99"),
+        ("−5", "-5"),
+        ("v1.2.3", "1.2.3"),
+        ("10Hz", "10 hertz"),
+    ],
+)
+def test_the_same(one: str, other: str) -> None:
+    assert values(one) == values(other) != []
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("1.0", "1.0.0"),
+        ("3.1", "3.10"),
+        ("5 ms", "5 s"),
+        ("5", "-5"),
+        ("7 billion", "7 million"),
+        ("0,001", "1"),
+        ("5 cm", "5"),
+    ],
+)
+def test_different(one: str, other: str) -> None:
+    assert values(one) != values(other)
+
+
+def test_a_unit_counts_for_the_whole_range() -> None:
+    assert values("1 to 4 ms") == [("1", "ms"), ("4", "ms")]
+    assert values("ten or twenty percent") == [("10", "%"), ("20", "%")]
+
+
+@pytest.mark.parametrize("text", ["RT-2", "ros2", "mu2", "OpenVLA-7B", "x86_64", "a 3D model"])
+def test_digits_in_a_name_are_no_number(text: str) -> None:
+    assert values(text) == []
+
+
+def test_the_word_one_is_rarely_a_number() -> None:
+    assert numbers_of("the right one", with_one=False) == []
+    assert [number.value for number in numbers_of("one meter", with_one=False)] == ["1"]

@@ -1,0 +1,105 @@
+"""Coverage and scores: bounded, in order, monotone, and a person's own before the shipped."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, replace
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bythebook.errors import ConfigurationError
+from bythebook.models.confidence import level_of
+from bythebook.retrieval.calibration import (
+    BUILT_IN,
+    FILE,
+    anchor_of,
+    calibration_for,
+    read_calibrations,
+    scores,
+    write_calibration,
+)
+from bythebook.retrieval.coverage import FEATURES, SIGNS, Features
+
+shares = st.floats(0, 1)
+features = st.builds(Features, st.floats(-1, 1), st.floats(0, 2), shares)
+evidence = st.lists(st.floats(-0.5, 1), min_size=1, max_size=20).map(
+    lambda values: sorted(values, reverse=True)
+)
+
+
+@given(features)
+def test_coverage_is_a_probability(seen: Features) -> None:
+    coverage = calibration_for(BUILT_IN).coverage(seen)
+    assert 0 < coverage < 1
+    assert coverage == calibration_for(BUILT_IN).coverage(seen)
+
+
+@given(features, st.sampled_from(FEATURES), st.floats(0, 1))
+def test_coverage_goes_the_way_each_feature_points(seen: Features, name: str, more: float) -> None:
+    raised = replace(seen, **{name: asdict(seen)[name] + more})
+    calibration = calibration_for(BUILT_IN)
+    change = calibration.coverage(raised) - calibration.coverage(seen)
+    assert change * SIGNS[name] >= 0
+
+
+@given(st.floats(0.001, 0.999), evidence)
+def test_scores_fall_and_stay_within_bounds(coverage: float, strengths: list[float]) -> None:
+    given_scores = scores(coverage, strengths, anchor_of(strengths[:5]))
+    assert given_scores == sorted(given_scores, reverse=True)
+    assert all(0 < score < 1 for score in given_scores)
+
+
+@given(st.floats(0.7, 0.999), st.lists(st.floats(0, 1), min_size=2, max_size=5))
+def test_a_covered_question_is_answered_where_one_passage_stands_out(
+    coverage: float, strengths: list[float]
+) -> None:
+    strengths = sorted(strengths, reverse=True)
+    passing = [s for s in scores(coverage, strengths, anchor_of(strengths)) if s >= 0.7 - 1e-12]
+    assert len(passing) >= min(len(strengths), 3)
+    assert level_of(sum(passing) / len(passing), len(passing)) != "insufficient"
+
+
+@given(st.floats(0.001, 0.999), evidence)
+def test_the_mean_of_five_is_the_coverage(coverage: float, strengths: list[float]) -> None:
+    best = strengths[:5]
+    mean = sum(scores(coverage, best, anchor_of(best))) / len(best)
+    assert mean == pytest.approx(coverage, abs=0.2)
+    if best[0] - best[-1] < 0.2:
+        assert mean == pytest.approx(coverage, abs=0.04)
+
+
+def test_an_unknown_embedder_gets_the_built_in_calibration(tmp_path: Path) -> None:
+    assert calibration_for("text-embedding-9", tmp_path) == calibration_for(BUILT_IN)
+
+
+def test_a_persons_own_calibration_comes_first(tmp_path: Path) -> None:
+    shipped = calibration_for(BUILT_IN, tmp_path)
+    write_calibration(tmp_path / FILE, replace(shipped, bias=-1.5))
+    write_calibration(tmp_path / FILE, replace(shipped, model="another", bias=-2.5))
+    assert calibration_for(BUILT_IN, tmp_path).bias == -1.5
+    assert calibration_for("another", tmp_path).bias == -2.5
+    assert calibration_for(BUILT_IN) == shipped
+    write_calibration(tmp_path / FILE, shipped)
+    assert calibration_for(BUILT_IN, tmp_path) == shipped
+    assert set(read_calibrations(tmp_path / FILE)) == {BUILT_IN, "another"}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "no json",
+        "[{}]",
+        '[{"model": "m", "dense": 0.5, "bias": 0, "weights": {}, "fitted_on": ""}]',
+        '[{"model": "m", "dense": 0.5, "bias": 0, "fitted_on": "", '
+        '"weights": {"cosine": -1, "evidence": 1, "missing": 0}}]',
+        '[{"model": "m", "dense": 7, "bias": 0, "fitted_on": "", '
+        '"weights": {"cosine": 1, "evidence": 1, "missing": 0}}]',
+    ],
+)
+def test_a_damaged_calibration_is_an_error_that_says_what_to_do(tmp_path: Path, text: str) -> None:
+    (tmp_path / FILE).write_text(text, encoding="utf-8")
+    with pytest.raises(ConfigurationError, match="can't be used") as problem:
+        calibration_for("m", tmp_path)
+    assert "bythebook calibrate" in str(problem.value.action)

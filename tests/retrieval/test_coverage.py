@@ -1,0 +1,137 @@
+"""What a question names, and what the best passages say of it."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bythebook.index.sparse import query_terms
+from bythebook.retrieval.coverage import LOOKED_AT, Sight, weigh
+from bythebook.retrieval.names import mentions, names_in, one_edit_apart, uncounted
+
+
+def named(question: str, language: str = "en", unknown: bool = True) -> list[str]:
+    weight = 1.0 if unknown else 0.4
+    return [name.word for name in names_in(question, language, lambda _word: weight)]
+
+
+@pytest.mark.parametrize(
+    ("question", "names"),
+    [
+        ("How do I install ROS 2 on Windows 11?", ["ROS", "Windows", "11"]),
+        ("What does slam_toolbox need?", ["slam_toolbox"]),
+        ("Does OpenVLA run on an RTX4090?", ["OpenVLA", "RTX4090"]),
+        ("Why does it stop? Because of Gazebo?", ["Gazebo"]),
+        ("Can I write it in C++ or C#?", ["C++", "C#"]),
+        ("how do i port a catkin package", ["catkin"]),
+        ("My simulation is crawling, what can I do to speed it up?", []),
+        ("Which folders can I throw away?", []),
+        ("HOW DO I SAVE THE MAP OF A ROOM", []),
+        ("How To Save The Map Of A Room", []),
+    ],
+)
+def test_names_of_a_question(question: str, names: list[str]) -> None:
+    assert named(question) == names
+
+
+def test_a_rare_word_is_a_name_only_if_the_book_never_says_it() -> None:
+    assert named("how do i port a catkin package", unknown=False) == []
+    assert named("How does Gazebo port it?", unknown=False) == ["Gazebo"]
+
+
+def test_german_nouns_are_no_names() -> None:
+    assert named("Wie wird die Karte gespeichert?", "de") == []
+    assert named("Wie wird ROS2 installiert?", "de") == ["ROS2"]
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "apart"),
+    [
+        ("light", "ligth", True),
+        ("robot", "robots", True),
+        ("robots", "robot", True),
+        ("robot", "rabot", True),
+        ("robot", "robot", False),
+        ("robot", "rabat", False),
+        ("robot", "ro", False),
+        ("", "a", True),
+    ],
+)
+def test_one_edit(one: str, other: str, apart: bool) -> None:
+    assert one_edit_apart(one, other) is apart
+
+
+@given(st.text("abc", max_size=6), st.text("abc", max_size=6))
+def test_one_edit_is_symmetric(one: str, other: str) -> None:
+    assert one_edit_apart(one, other) == one_edit_apart(other, one)
+
+
+@pytest.mark.parametrize(
+    ("question", "missing"),
+    [
+        ("How many wheels does it have?", None),
+        ("How many GPU hours did the training take?", "hours"),
+        ("How many legs?", "legs"),
+        ("How many does it have?", None),
+        ("How much does it weigh?", None),
+    ],
+)
+def test_what_is_to_be_counted_needs_a_number(question: str, missing: str | None) -> None:
+    texts = ["The robot has four wheels. It trained for hours.\nIts legs are long. It has 2 arms."]
+    assert uncounted(question, "en", texts) == missing
+
+
+def test_signed_names_are_mentioned() -> None:
+    assert "c++" in mentions("A node in C++, not in C.", "en")
+    assert "c++" not in mentions("A node in C.", "en")
+
+
+def weights(question: str, value: float) -> dict[int, float]:
+    return dict.fromkeys(query_terms(question, "en").indices, value)
+
+
+def test_a_missing_name_is_found_whatever_its_case_and_spelling() -> None:
+    passages = [Sight(0.5, 0.5, "You can install it on Ubuntu with a package.")]
+    for question, missing in (
+        ("How do I install it on Foxglove?", ("Foxglove",)),
+        ("how do i install it on foxglove", ("foxglove",)),
+        ("How do I install it on Ubuntu?", ()),
+        ("How do I install it on Ubunut?", ()),
+    ):
+        found = weigh(question, "en", weights(question, 1.0), passages)
+        assert found.missing == missing
+        assert (found.features.missing > 0) is bool(missing)
+
+
+def test_a_name_counts_less_in_a_long_message() -> None:
+    short = "How do I install it on Foxglove?"
+    words = " ".join(f"word{number}x" for number in range(40))
+    passages = [Sight(0.5, 0.5, words)]
+    long = f"{words} and on Foxglove?"
+    alone = weigh(short, "en", weights(short, 1.0), passages).features
+    among = weigh(long, "en", weights(long, 1.0), passages).features
+    assert 0 < among.missing < alone.missing
+    assert among.evidence > alone.evidence
+
+
+questions = st.one_of(
+    st.text(min_size=1, max_size=60),
+    st.sampled_from(
+        ["机器人是什么？", "ロボット", "the of and", "…", "how many", "How many?", "C++"]
+    ),
+)
+sights = st.lists(
+    st.builds(Sight, st.floats(-1, 1), st.floats(-0.5, 1), st.text(max_size=80)), max_size=8
+)
+
+
+@given(questions, st.sampled_from(["en", "de", "zh", "xx"]), sights, st.floats(0, 1))
+def test_every_question_can_be_weighed(
+    question: str, language: str, passages: list[Sight], weight: float
+) -> None:
+    terms = dict.fromkeys(query_terms(question, language).indices, weight)
+    found = weigh(question, language, terms, passages)
+    assert found == weigh(question, language, terms, passages)
+    assert 0 <= found.features.missing <= 1
+    assert len(found.strengths) == min(len(passages), LOOKED_AT)
