@@ -88,7 +88,7 @@ class Assistant:
             state = TurnState(asked, self.library, self.settings.tool_name, events.put_nowait)
             try:
                 answer = await self._answer(state, conversation)
-            except BookError:
+            except (BookError, asyncio.CancelledError):
                 state.move("failed")
                 raise
             conversation.add(Turn.of(answer))
@@ -106,6 +106,7 @@ class Assistant:
                     return
         finally:
             task.cancel()
+            await asyncio.gather(task, return_exceptions=True)
 
     async def _in_time(self, work: Callable[[], Awaitable[Terminal]]) -> Terminal:
         seconds = self.settings.turn_timeout

@@ -60,7 +60,8 @@ async def show(events: AsyncIterator[Event], verbose: bool, opening: str = "") -
     """Print an answer as it arrives; what went wrong is raised."""
     from bythebook.agent.events import Done, Failed, Token
 
-    width = min(out().width, WIDTH) if sys.stdout.isatty() else sys.maxsize
+    # One less than there is: in the last column a terminal breaks the line by itself.
+    width = min(out().width - 1, WIDTH) if sys.stdout.isatty() else sys.maxsize
     writer = Wrapping(width)
     writer.write(opening)
     started = time.monotonic()
