@@ -152,6 +152,25 @@ async def test_a_call_that_can_not_be_used_is_made_for_it(
     assert answer.text == f"{TRUE} [1]."
 
 
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        {"filters": {"module_filter": "node", "prefix": "https://www.example.com"}},
+        {"filters": {"lesson_filter": 999}},
+        {"similarity_threshold": 1.0},
+        {"top_k": 1},
+        {"top_k": 1, "similarity_threshold": 0.9, "filters": {"layer_filter": "L4"}},
+    ],
+)
+async def test_what_a_model_fills_in_does_not_hide_the_answer(
+    with_llm: Assistants, llm: LlmServer, arguments: dict[str, Any]
+) -> None:
+    llm.script(calls_tool("service in ROS 2", arguments=arguments), says(f"{TRUE} [1]."))
+    async with with_llm() as assistant:
+        answer = answer_in(await listen(assistant.stream(QUESTION)))
+    assert answer.text == f"{TRUE} [1]."
+
+
 async def test_a_model_that_searches_for_ever_is_stopped(
     with_llm: Assistants, llm: LlmServer, streaming: bool
 ) -> None:

@@ -122,20 +122,21 @@ class TurnState:
         confidence = assess(found)
         question = self.asked.question
         if self.asked.alone and given.query.casefold() != question.casefold():
-            own = assess(await self._look(given, question))
+            own = assess(await self._look(SearchArguments(query=question), question))
             if own.average_similarity < confidence.average_similarity:
                 confidence = own
         if not confidence.should_answer:
             for part in self.asked.parts:  # what goes before a question may be beside the point
-                found = await self._look(given, part)
+                found = await self._look(SearchArguments(query=part), part)
                 confidence = assess(found)
                 if confidence.should_answer:
                     break
         return (found if confidence.should_answer else []), confidence
 
     async def _look_where(self, given: SearchArguments) -> list[Passage]:
-        """Small models fill in every filter there is: those that lead nowhere are dropped."""
-        if "filters" not in given.model_fields_set:
+        """Small models fill in whatever a tool offers. A filter, threshold or number of passages
+        that leaves too little is dropped: the query is what was asked for."""
+        if given.model_fields_set == {"query"}:
             return await self._look(given, given.query)
         try:
             found = await self._look(given, given.query)
@@ -143,8 +144,7 @@ class TurnState:
             found = []
         if assess(found).should_answer:
             return found
-        given.filters = SearchFilters()
-        return await self._look(given, given.query)
+        return await self._look(SearchArguments(query=given.query), given.query)
 
     async def _look(self, given: SearchArguments, text: str) -> list[Passage]:
         found = await self.library.search(self._query(given, text))
