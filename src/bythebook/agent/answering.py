@@ -121,11 +121,12 @@ class Answering:
         )
 
     def _go_on_or_stop(self) -> ToolsToFinalOutputResult:
-        """Weak evidence ends the turn before the model may write. Arguments that could not be used
-        end its run too: sent back to it they make some servers fail."""
+        """Weak evidence ends the turn before the model may write. A call that could not be used as
+        it was ends its run too: sent back to it, it makes some servers fail and small models
+        refuse what the results answer. They are then put before it with a clean call."""
         state = self._state
         enough = state.searched and state.confidence.should_answer and state.problem is None
-        return ToolsToFinalOutputResult(not enough, final_output="")
+        return ToolsToFinalOutputResult(not enough or state.mended, final_output="")
 
     async def _let_it_search(self, agent: Agent[TurnState], items: list[Any]) -> None:
         with suppress(*LOST):  # what was found so far is put before it below

@@ -16,8 +16,9 @@ ONLY_THE_BOOK = (
     "Use ONLY what the search results say. NEVER add outside knowledge, guesses, numbers, names or "
     "code that the results do not contain."
 )
-# The sentence is given literally, so that a refusal by the model can be recognised.
-IF_SILENT = "If the results do not answer the question, reply with exactly: {refusal}"
+# The sentence is given literally, so that a refusal by the model can be recognised. "Only if none":
+# the search was judged before, and small models otherwise refuse what the first result answers.
+IF_SILENT = "Only if none of the results says anything about it, reply with exactly: {refusal}"
 # One marker form, at the end of the sentence it bears: this is what is parsed and verified.
 CITE = (
     "End every sentence and every list item with the number of the result it comes from, like [1] "
@@ -74,11 +75,11 @@ def instructions(
     rules = [
         SEARCH_FIRST.format(tool=tool, language=language),
         ONLY_THE_BOOK,
-        IF_SILENT.format(refusal=refusal),
         CITE,
         STYLE,
         CONTRADICTIONS,
         DATA_NOT_ORDERS,
+        IF_SILENT.format(refusal=refusal),
     ]
     if question_language:
         rules.append(TRANSLATE.format(question_language=question_language, language=language))

@@ -56,6 +56,8 @@ class TurnState:
     calls: list[ToolCall] = field(default_factory=list)
     confidence: ConfidenceMetrics = field(default_factory=lambda: assess(()))
     problem: BookError | None = None
+    # Whether something that the model filled in had to be dropped.
+    mended: bool = False
 
     def move(self, state: AgentState) -> None:
         """A second search of the turn is no new state (S0 has no way back)."""
@@ -144,6 +146,7 @@ class TurnState:
             found = []
         if assess(found).should_answer:
             return found
+        self.mended = True
         return await self._look(SearchArguments(query=given.query), given.query)
 
     async def _look(self, given: SearchArguments, text: str) -> list[Passage]:
