@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 import typer.main
 
 from bythebook import errors
+from bythebook.agent import events
 from bythebook.cli.app import app
+from bythebook.models.chat import ChatResponse
+from bythebook.models.state_machine import AGENT_STATES
 from bythebook.settings import Settings
 
 ROOT = Path(__file__).parents[1]
@@ -49,6 +52,20 @@ def test_every_error_code_is_documented() -> None:
         if isinstance(kind, type) and issubclass(kind, errors.BookError)
     } - {"E000"}
     assert codes == set(re.findall(r"\bE\d{3}\b", documented))
+
+
+def test_every_event_and_state_is_documented() -> None:
+    documented = text_of("answers.md")
+    for event in get_args(events.Event):
+        assert f"`{event.__name__}`" in documented
+    for state in AGENT_STATES:
+        assert state in documented
+
+
+def test_every_field_of_a_response_is_documented() -> None:
+    documented = text_of("answers.md")
+    for name in set(ChatResponse.model_fields) - {"session_id", "timestamp"}:
+        assert f"`{name}`" in documented
 
 
 def test_links_between_documents_lead_somewhere() -> None:

@@ -24,7 +24,9 @@ from standins.llm_server import (
 
 QUESTION = "What is a service in ROS 2?"
 TRUE = "A service is a request-and-reply connection"
-STATES = ["processing", "tool_call_needed", "tool_executed", "response_generated"]
+STATES = [
+    "received", "processing", "tool_call_needed", "tool_executed", "response_generated",
+]  # fmt: skip
 
 
 def sentences_of(text: str) -> list[str]:

@@ -176,7 +176,8 @@ async def test_a_whole_turn_ends_in_time(with_llm: Assistants, llm: LlmServer) -
     async with with_llm(turn_timeout=0.5) as assistant:
         heard = await listen(assistant.stream(QUESTION))
     assert isinstance(heard[-1], Failed) and "0.5 seconds" in heard[-1].error.message
-    assert [e.state for e in heard if isinstance(e, StateChanged)] == ["processing", "failed"]
+    states = [e.state for e in heard if isinstance(e, StateChanged)]
+    assert states == ["received", "processing", "failed"]
 
 
 async def test_who_stops_listening_stops_the_work(with_llm: Assistants, llm: LlmServer) -> None:

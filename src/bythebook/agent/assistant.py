@@ -11,20 +11,18 @@ from typing import Any, Self
 
 from bythebook.agent.answering import Answering
 from bythebook.agent.built_in import QuotingModel
-from bythebook.agent.events import Done, Event, Failed, Terminal
+from bythebook.agent.events import Done, Event, Failed, StateChanged, Terminal
 from bythebook.agent.language_model import LanguageModel
 from bythebook.agent.turn import Asked, TurnState
 from bythebook.errors import BookError, InputError, ModelError
 from bythebook.language.detect import other_language
-from bythebook.language.sentences import split_sentences
 from bythebook.library import Library
+from bythebook.models.agent_messages import MAX_MESSAGE
 from bythebook.models.answer import Answer
 from bythebook.models.conversation import Conversation, Turn
-from bythebook.models.search import MIN_QUERY, SearchFilters
-from bythebook.quoting.followup import standalone
-from bythebook.quoting.reference import PRONOUN
+from bythebook.models.search import SearchFilters
+from bythebook.quoting.followup import questions_of, standalone
 
-MAX_QUESTION = 2000
 logger = logging.getLogger(__name__)
 
 
@@ -84,6 +82,7 @@ class Assistant:
         conversation = conversation or Conversation()
 
         async def work() -> Terminal:
+            events.put_nowait(StateChanged("received"))
             asked = await self._asked(question, conversation, book_id, filters, top_k, threshold)
             state = TurnState(asked, self.library, self.settings.tool_name, events.put_nowait)
             try:
@@ -140,10 +139,10 @@ class Assistant:
         question = question.strip()
         if not question:
             raise InputError("Please provide a question.", details={"field": "message"})
-        if len(question) > MAX_QUESTION:
+        if len(question) > MAX_MESSAGE:
             raise InputError(
                 f"The question has {len(question)} characters.",
-                action=f"Ask in at most {MAX_QUESTION}.",
+                action=f"Ask in at most {MAX_MESSAGE}.",
                 details={"field": "message"},
             )
         if len(conversation.turns) >= self.settings.max_turns:
@@ -155,7 +154,7 @@ class Assistant:
         window = conversation.window(self.settings.history_turns)
         alone = standalone(question, window, book.language)
         language = other_language(question, book.language)
-        parts = () if alone.depends else _questions_in(question)
+        parts = () if alone.depends else questions_of(question)
         return Asked(
             question=question,
             book=book,
@@ -185,17 +184,3 @@ class Assistant:
         quoting = QuotingModel(state.asked.book.language, self.settings.refusal, embedder)
         answering = Answering(state, quoting, self.settings)
         return await answering.answer(conversation, "fallback" if model else "success")
-
-
-def _questions_in(message: str) -> tuple[str, ...]:
-    """The questions of a message that says more; one that points back ("how do I refresh it?") is
-    replaced by what it points to. None where the message is but one sentence."""
-    sentences = [message[start:end] for start, end in split_sentences(message)]
-    if len(sentences) == 1:
-        return ()
-    parts: list[str] = []
-    for at, sentence in enumerate(sentences):
-        if sentence.endswith("?"):
-            points_back = at > 0 and PRONOUN.search(sentence)
-            parts.append(" ".join(sentences[:at]) if points_back else sentence)
-    return tuple(part for part in parts if len(part) >= MIN_QUERY)

@@ -7,7 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from bythebook.index.sparse import TERM, terms
+from bythebook.language.sentences import split_sentences
 from bythebook.models.conversation import Turn
+from bythebook.models.search import MIN_QUERY
 from bythebook.quoting.question import ASKING
 from bythebook.quoting.reference import (
     BACK,
@@ -15,6 +17,7 @@ from bythebook.quoting.reference import (
     CORRECTION,
     FILLER,
     MORE,
+    PRONOUN,
     SOURCE_WORDS,
     is_small_talk,
     item_referred_to,
@@ -22,7 +25,7 @@ from bythebook.quoting.reference import (
     source_referred_to,
 )
 
-__all__ = ["Standalone", "Turn", "standalone", "wants_more"]
+__all__ = ["Standalone", "Turn", "questions_of", "standalone", "wants_more"]
 
 MOST_TOPIC_WORDS = 8
 FEW_WORDS = 3
@@ -58,6 +61,20 @@ def standalone(message: str, turns: Sequence[Turn], language: str = "en") -> Sta
 def wants_more(message: str) -> bool:
     """Whether what was said already is to be left out: "tell me more", "what else?"."""
     return bool(MORE.search(message))
+
+
+def questions_of(message: str) -> tuple[str, ...]:
+    """The questions of a message that says more; one that points back ("how do I refresh it?") is
+    replaced by what it points to. None where the message is but one sentence."""
+    sentences = [message[start:end] for start, end in split_sentences(message)]
+    if len(sentences) == 1:
+        return ()
+    parts: list[str] = []
+    for at, sentence in enumerate(sentences):
+        if sentence.endswith("?"):
+            points_back = at > 0 and PRONOUN.search(sentence)
+            parts.append(" ".join(sentences[:at]) if points_back else sentence)
+    return tuple(part for part in parts if len(part) >= MIN_QUERY)
 
 
 def _resolved(
