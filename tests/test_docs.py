@@ -14,6 +14,8 @@ from bythebook.agent import events
 from bythebook.cli.app import app
 from bythebook.models.chat import ChatResponse
 from bythebook.models.state_machine import AGENT_STATES
+from bythebook.server.events import EVENTS
+from bythebook.server.metrics import Metrics
 from bythebook.settings import Settings
 
 ROOT = Path(__file__).parents[1]
@@ -39,7 +41,10 @@ def test_every_command_and_option_is_documented() -> None:
     for name, command in commands.items():
         assert f"## `bythebook {name}`" in documented
         part = documented.split(f"## `bythebook {name}`")[1].split("\n## ")[0]
-        for parameter in command.params:
+        for below in getattr(command, "commands", {}):
+            assert f"`bythebook {name} {below}" in part
+        parts = [command, *getattr(command, "commands", {}).values()]
+        for parameter in (parameter for each in parts for parameter in each.params):
             if parameter.param_type_name == "option" and "--help" not in parameter.opts:
                 assert f"`{parameter.opts[0]}`" in part, f"{name} {parameter.opts[0]}"
 
@@ -60,6 +65,15 @@ def test_every_event_and_state_is_documented() -> None:
         assert f"`{event.__name__}`" in documented
     for state in AGENT_STATES:
         assert state in documented
+
+
+def test_every_streamed_event_and_metric_is_documented() -> None:
+    documented = text_of("service.md")
+    for event in EVENTS:
+        assert f"| `{event}` |" in documented
+    figures = Metrics().render()[0].decode()
+    for name in set(re.findall(r"^# HELP (bythebook_\w+)", figures, re.MULTILINE)):
+        assert f"`{name}`" in documented
 
 
 def test_every_field_of_a_response_is_documented() -> None:

@@ -19,13 +19,17 @@ HEIGHTS = {
     "database": 2,
     "language": 3,
     "ingestion": 3,
+    "keys": 3,
+    "threads": 3,
     "grounding": 4,
     "quoting": 4,
     "retrieval": 4,
     "library": 5,
     "agent": 6,
-    "cli": 7,
-    "__init__": 8,
+    "server": 7,
+    "cli": 8,
+    "__init__": 9,
+    "__main__": 9,
 }
 
 

@@ -74,3 +74,38 @@ class BusyError(BookError):
 
     code = "E007"
     http_status = 409
+
+
+class KeyRefused(BookError):
+    """There is no key, or it is wrong, expired or revoked."""
+
+    code = "E008"
+    http_status = 401
+
+
+class NotAllowed(BookError):
+    """The key is good, but not for this."""
+
+    code = "E009"
+    http_status = 403
+
+
+class TooManyRequests(BookError):
+    """The key's requests of this minute are used up."""
+
+    code = "E010"
+    http_status = 429
+
+
+class TooLarge(BookError):
+    """More was sent than is taken."""
+
+    code = "E011"
+    http_status = 413
+
+
+class Overloaded(BookError):
+    """The service has its hands full, or is about to stop."""
+
+    code = "E012"
+    http_status = 503

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection
+from contextlib import asynccontextmanager
 from importlib import resources
 from pathlib import Path
 from types import TracebackType
@@ -17,17 +19,19 @@ from bythebook.errors import ConfigurationError, StoreError
 from bythebook.index.choose import make_store
 from bythebook.index.store import StoreInfo, VectorStore
 from bythebook.ingestion.catalog import Catalog
+from bythebook.ingestion.changes import find_changes
 from bythebook.ingestion.ingest import Ingestion, OnProgress
 from bythebook.ingestion.jobs import Jobs
 from bythebook.ingestion.lock import BookLocks
 from bythebook.ingestion.lost import forget_missing_files
 from bythebook.ingestion.points import book_filter
 from bythebook.models.book import BookInfo
+from bythebook.models.changes import BookChanges
 from bythebook.models.job import IngestionJob
 from bythebook.models.passage import Passage
 from bythebook.models.search import SearchQuery
 from bythebook.models.vocabulary import IngestionMode
-from bythebook.reading.layout import check_book_id, find_book
+from bythebook.reading.layout import Book, check_book_id, find_book
 from bythebook.retrieval.context import find_passage, surroundings, whole_lesson
 from bythebook.retrieval.search import Found, Searcher
 from bythebook.settings import Settings, load_settings
@@ -61,9 +65,10 @@ class Library:
         return cls(settings, await open_database(settings.database), embedder)
 
     async def close(self) -> None:
-        if self._store:
-            await self._store.close()
-            self._store = self._searcher = None
+        async with self._opening:
+            if self._store:
+                await self._store.close()
+                self._store = self._searcher = None
         await self.embedder.close()
         await self.engine.dispose()
 
@@ -80,6 +85,12 @@ class Library:
 
     async def store(self, recreate: bool = False) -> VectorStore:
         """The open index; with `recreate` one of another dimension makes way if none is lost."""
+        if self._store is not None:
+            return self._store
+        # Whoever stops waiting must not leave it half open: nobody could open it again.
+        return await asyncio.shield(self._open_store(recreate))
+
+    async def _open_store(self, recreate: bool) -> VectorStore:
         async with self._opening:
             if self._store is None:
                 store = make_store(self.settings)
@@ -121,22 +132,63 @@ class Library:
         on_progress: OnProgress = lambda _job: None,
     ) -> IngestionJob:
         """Bring a book's index up to date with its folder."""
-        book = await asyncio.to_thread(find_book, path, book_id)
-        with self.locks.writing(book.book_id):
+        book, source = await asyncio.to_thread(_book_in, path, book_id)
+        async with self._writing(book.book_id):
+            job = await self.job_table.start(book.book_id, mode, str(source))
+            async with self.job_table.failing(job):
+                return await self._ingestion(book, job, on_progress).run()
+
+    async def run_job(
+        self, job_id: int, *, before: Callable[[], Awaitable[None]] | None = None
+    ) -> IngestionJob | None:
+        """Do a queued job; None if somebody else has begun it. `before` brings its folder up to
+        date once nobody else writes the book."""
+        queued = await self.job_table.get(job_id)
+        async with self._writing(queued.book_id):
+            if not await self.job_table.claim(job_id):
+                return None
+            job = await self.job_table.get(job_id)
+            async with self.job_table.failing(job):
+                if before is not None:
+                    await before()
+                book = await asyncio.to_thread(find_book, Path(job.source or ""), job.book_id)
+                return await self._ingestion(book, job).run()
+
+    @asynccontextmanager
+    async def _writing(self, book_id: str) -> AsyncIterator[None]:
+        async with self.locks.writing(book_id):
             await self.job_table.fail_interrupted(
-                lambda other: other != book.book_id and self.locks.is_writing(other)
+                lambda other: other != book_id and self.locks.is_writing(other)
             )
-            return await Ingestion(
-                book=book,
-                mode=mode,
-                catalog=self.catalog,
-                jobs=self.job_table,
-                embedder=self.embedder,
-                open_store=self.store,
-                collection=self.settings.collection,
-                max_bytes=self._max_bytes,
-                on_progress=on_progress,
-            ).run()
+            yield
+
+    def _ingestion(
+        self, book: Book, job: IngestionJob, on_progress: OnProgress = lambda _job: None
+    ) -> Ingestion:
+        return Ingestion(
+            book=book,
+            job=job,
+            catalog=self.catalog,
+            jobs=self.job_table,
+            embedder=self.embedder,
+            open_store=self.store,
+            collection=self.settings.collection,
+            max_bytes=self._max_bytes,
+            on_progress=on_progress,
+        )
+
+    async def changes(self, path: Path, *, book_id: str | None = None) -> BookChanges:
+        """What an incremental ingest of this folder would do; nothing is written."""
+        book = await asyncio.to_thread(find_book, path, book_id)
+        known = [other for other in await self.books() if other.book_id == book.book_id]
+        return await asyncio.to_thread(
+            find_changes,
+            book,
+            await self.catalog.state(book.book_id, self.settings.collection),
+            known[0] if known else None,
+            embedding_model=self.embedder.name,
+            max_bytes=self._max_bytes,
+        )
 
     @property
     def _max_bytes(self) -> int:
@@ -173,17 +225,23 @@ class Library:
     async def remove_book(self, book_id: str) -> BookInfo:
         """Take a book and all its passages out of the index; its files are not touched."""
         book = await self.catalog.book(book_id)
-        with self.locks.writing(book_id):
+        async with self.locks.writing(book_id):
             store = await self.store()
             await store.delete(book_filter(book_id))
             await self.catalog.forget_book(book_id)
             await store.optimize()
         return book
 
-    async def jobs(self, book_id: str | None = None, limit: int = 50) -> list[IngestionJob]:
+    async def jobs(
+        self, book_id: str | None = None, limit: int = 50, *, books: Collection[str] | None = None
+    ) -> list[IngestionJob]:
         """Newest first; those whose process died are shown as failed."""
         await self.job_table.fail_interrupted(self.locks.is_writing)
-        return await self.job_table.list(book_id, limit)
+        return await self.job_table.list(book_id, limit, books=books)
+
+    async def job(self, job_id: int) -> IngestionJob:
+        await self.job_table.fail_interrupted(self.locks.is_writing)
+        return await self.job_table.get(job_id)
 
     async def repair_index(self) -> str:
         """Rebuild a damaged embedded index from what is readable; a server looks after its own."""
@@ -208,6 +266,10 @@ class Library:
 
     async def index_info(self) -> StoreInfo:
         return await (await self.store()).info()
+
+
+def _book_in(path: Path, book_id: str | None) -> tuple[Book, Path]:
+    return find_book(path, book_id), path.resolve()
 
 
 def sample_book() -> Path:

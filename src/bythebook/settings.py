@@ -137,7 +137,8 @@ class Settings(BaseSettings):
     database_url: str | None = Field(
         default=None,
         validation_alias="DATABASE_URL",
-        description="Database for state and jobs; without it SQLite in the home folder.",
+        description="Database for state, jobs, conversations and keys, such as "
+        "postgresql://user:password@host/name; without it SQLite in the home folder.",
     )
 
     answerer: AnswererName = Field(
@@ -226,6 +227,100 @@ class Settings(BaseSettings):
         gt=0,
         validation_alias="MODEL_BREAKER_SECONDS",
         description="How long it is left alone.",
+    )
+
+    host: str = Field(
+        default="127.0.0.1",
+        min_length=1,
+        validation_alias="BYTHEBOOK_HOST",
+        description="Address the service listens on; other than loopback it needs a key.",
+    )
+    port: int = Field(
+        default=8000,
+        ge=0,
+        le=65535,
+        validation_alias="BYTHEBOOK_PORT",
+        description="Port the service listens on; 0 takes a free one.",
+    )
+    rate_limit: int = Field(
+        default=100,
+        ge=0,
+        validation_alias="BYTHEBOOK_RATE_LIMIT",
+        description="Requests a key may make in a minute; 0 means as many as it likes.",
+    )
+    redis_url: SecretStr | None = Field(
+        default=None,
+        validation_alias="BYTHEBOOK_REDIS_URL",
+        description="Redis that several services share to count requests; else each counts.",
+    )
+    max_body_kb: int = Field(
+        default=10,
+        ge=1,
+        le=1000,
+        validation_alias="BYTHEBOOK_MAX_BODY_KB",
+        description="Largest request body the service takes, but for webhooks.",
+    )
+    max_concurrent: int = Field(
+        default=200,
+        ge=1,
+        validation_alias="BYTHEBOOK_MAX_CONCURRENT",
+        description="Requests the service works on at once; more are asked to come back.",
+    )
+    cors_origins: str = Field(
+        default="",
+        validation_alias="BYTHEBOOK_CORS_ORIGINS",
+        description="Sites whose pages may call the service, with commas between: "
+        "https://book.example.org. None by default.",
+    )
+    books_folder: Path | None = Field(
+        default=None,
+        validation_alias="BYTHEBOOK_BOOKS_FOLDER",
+        description="Folder below which the service may ingest new books; without it only books "
+        "that the index knows.",
+    )
+    webhook_secret: SecretStr | None = Field(
+        default=None,
+        validation_alias="GITHUB_WEBHOOK_SECRET",
+        description="Secret that GitHub signs its webhooks with; without it they are refused.",
+    )
+    webhook_pull: bool = Field(
+        default=True,
+        validation_alias="BYTHEBOOK_WEBHOOK_PULL",
+        description="Whether a webhook runs `git pull` where the book's folder is a checkout.",
+    )
+    heartbeat: float = Field(
+        default=15.0,
+        gt=0,
+        validation_alias="BYTHEBOOK_HEARTBEAT",
+        description="Seconds between signs of life in a stream that has nothing to say.",
+    )
+    shutdown_seconds: float = Field(
+        default=20.0,
+        ge=0,
+        validation_alias="BYTHEBOOK_SHUTDOWN_SECONDS",
+        description="Seconds that running answers get to finish when the service is stopped.",
+    )
+    thread_idle_minutes: float = Field(
+        default=60.0,
+        gt=0,
+        validation_alias="BYTHEBOOK_THREAD_IDLE_MINUTES",
+        description="A conversation idle for longer is archived; it comes back when used.",
+    )
+    log_format: Literal["auto", "text", "json"] = Field(
+        default="auto",
+        validation_alias="BYTHEBOOK_LOG_FORMAT",
+        description="How the service logs: json is an object a line, text is for people; auto is "
+        "text on a terminal and json elsewhere.",
+    )
+    log_level: Literal["debug", "info", "warning", "error"] = Field(
+        default="info",
+        validation_alias="BYTHEBOOK_LOG_LEVEL",
+        description="Least weight of what the service logs.",
+    )
+    log_questions: bool = Field(
+        default=False,
+        validation_alias="BYTHEBOOK_LOG_QUESTIONS",
+        description="Whether the log may hold what people ask.",
     )
 
     @property

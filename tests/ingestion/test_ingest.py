@@ -172,8 +172,9 @@ async def test_a_file_that_breaks_later_keeps_what_was_indexed(
 
 async def test_one_writer_per_book(library: Library, home: Path, write_book: WriteBook) -> None:
     book = write_book(small_book())
-    with library.locks.writing("small"), pytest.raises(BusyError, match="Another ingest of small"):
-        await library.ingest(book)
+    async with library.locks.writing("small"):
+        with pytest.raises(BusyError, match="Another ingest of small"):
+            await library.ingest(book)
     await library.ingest(book)
 
 
@@ -183,7 +184,7 @@ async def test_a_job_whose_process_died_is_shown_as_failed(
     await library.ingest(write_book(small_book()))
     async with library.engine.begin() as connection:
         await connection.execute(update(jobs).values(status="running", completed_at=None))
-    with library.locks.writing("small"):
+    async with library.locks.writing("small"):
         assert (await library.jobs())[0].status == "running"
     died = (await library.jobs())[0]
     assert died.status == "failed" and "run the same ingest again" in (died.error_message or "")

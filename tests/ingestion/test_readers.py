@@ -101,3 +101,13 @@ async def test_any_sequence_of_edits_gives_the_index_of_a_fresh_ingest(
         async with await Library.open(Settings(home=Path(folder) / "fresh")) as library:
             await library.ingest(root, book_id="edited")
             assert changed == await content_of(library, "edited")
+
+
+async def test_who_stops_waiting_leaves_the_index_usable(home: Path) -> None:
+    async with await Library.open(Settings(home=home)) as library:
+        opening = asyncio.create_task(library.store())
+        await asyncio.sleep(0)
+        opening.cancel()
+        await asyncio.gather(opening, return_exceptions=True)
+        assert opening.cancelled()
+        assert (await library.index_info()).points == 0

@@ -119,6 +119,23 @@ def test_a_wrong_manifest(tmp_path: Path, manifest: str, reason: str) -> None:
 @pytest.mark.parametrize(
     ("name", "text"),
     [
+        ("book.toml", "[book]\nsrc = '../secret'"),
+        ("mkdocs.yml", "docs_dir: ../secret"),
+        ("mkdocs.yml", "docs_dir: link"),
+    ],
+)
+def test_a_site_configuration_can_not_lead_out_of_the_book(
+    tmp_path: Path, name: str, text: str
+) -> None:
+    write_files(tmp_path, {"secret/plans.md": TEXT, "book/a.md": TEXT, f"book/{name}": text})
+    (tmp_path / "book" / "link").symlink_to(tmp_path / "secret")
+    with pytest.raises(BookError, match="not in the book"):
+        find_book(tmp_path / "book")
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
         *[("book.toml", "[book"), ("mkdocs.yml", "a: [b"), ("mkdocs.yml", "a: !!bool b")],
         *[("mkdocs.yml", "a: 2024-13-45"), ("mkdocs.yml", "a: " + "9" * 5000)],
     ],

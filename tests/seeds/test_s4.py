@@ -41,12 +41,12 @@ def test_request_fields_and_defaults() -> None:
     has_fields(
         ChatRequest,
         message="string",
-        session_id="string",
+        session_id="string|null",
         stream="boolean",
         top_k="integer",
         similarity_threshold="number",
         book_id="string|null",
-        filters="SearchFilters",
+        filters="SearchFilters|null",
     )
     requires(ChatRequest, REQUEST, "message")
     made = ChatRequest(message="What is URDF?")

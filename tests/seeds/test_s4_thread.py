@@ -8,13 +8,16 @@ from typing import Any
 
 import pytest
 
+from bythebook.models.citation import CitationEntry
 from bythebook.models.conversation import Conversation, Turn
 from bythebook.models.thread import ConversationThread, ThreadMessage
 from seeds.seed_samples import (
     UUID1,
     UUID4,
+    answer,
     conversation,
     has_fields,
+    refusal,
     refuses,
     requires,
 )
@@ -107,11 +110,19 @@ def test_thread_message_fields_and_bounds() -> None:
         content="string",
         timestamp="string",
         confidence="number|null",
+        refused="boolean|null",
+        sources="array",
+        citations="array",
     )
     question, told = messages(2)
     requires(ThreadMessage, question, "role", "content", "timestamp")
     assert ThreadMessage.model_validate(question).confidence is None
     refuses(ThreadMessage, question, confidence=0.5)
+    refuses(ThreadMessage, question, refused=False)
+    refuses(ThreadMessage, question, sources=["Nodes"])
+    cited = CitationEntry.of(answer().citations[0]).model_dump()
+    refuses(ThreadMessage, question, citations=[cited])
+    assert ThreadMessage.model_validate({**told, "citations": [cited], "refused": False})
     refuses(ThreadMessage, question, content="")
     for role in ("system", "tool", ""):
         refuses(ThreadMessage, question, role=role)
@@ -143,3 +154,35 @@ def test_thread_of_a_conversation_whose_clock_went_back() -> None:
     made = ConversationThread.of(talk)
     assert [message.content for message in made.messages] == ["First?", "One.", "Second?", "Two."]
     assert made.updated_at == AT + timedelta(seconds=9)
+
+
+def test_thread_of_a_conversation_shows_what_answers_rest_on() -> None:
+    told, refused = answer(), refusal()
+    talk = Conversation(created_at=AT)
+    talk.add(Turn.of(told))
+    talk.add(Turn.of(refused))
+    _, first, _, second = ConversationThread.of(talk).messages
+    assert [cited.number for cited in first.citations] == [1, 2]
+    assert first.citations == [CitationEntry.of(cited) for cited in told.citations]
+    assert first.sources == ["Nodes › 3.2 What a node is"] * 2 and first.refused is False
+    assert second.refused is True and second.citations == [] and second.sources == []
+
+
+@pytest.mark.parametrize("turns", [0, 1, 25])
+def test_thread_gives_its_turns_back(turns: int) -> None:
+    talk = conversation(turns)
+    talk.turns.extend([Turn.of(answer())] if turns < 25 else [])
+    made = ConversationThread.of(talk)
+    again = Conversation(id=talk.id, turns=made.turns(), created_at=made.created_at)
+    again.topic_summary = talk.topic_summary
+    assert ConversationThread.of(again) == made
+    assert [turn.citations for turn in again.turns] == [turn.citations for turn in talk.turns]
+    unanswered = ConversationThread.model_validate(THREAD)
+    assert [turn.question for turn in unanswered.turns()] == ["text 0"]
+
+
+def test_earlier_turns_count() -> None:
+    talk = Conversation(earlier=4)
+    assert talk.count == 4
+    talk.add(Turn("What is a node?", "A process. [1]", sources=("Nodes",)))
+    assert talk.count == 5 and talk.topic_summary == "Nodes — What is a node?"

@@ -214,7 +214,7 @@ def passages(request: Json) -> list[Json]:
 
 def searches_then(
     write: Callable[[list[Json]], str | Step], *, split: int = 4
-) -> Callable[[Json], Script]:
+) -> Callable[[Json], Step]:
     """Depends on the request alone: asks the tool for the question, then writes from the passages.
 
     For any number of conversations at once."""

@@ -7,6 +7,7 @@ import re
 import uuid
 from collections.abc import Sequence
 from contextlib import suppress
+from functools import cache
 from typing import Any
 
 from agents import (
@@ -49,6 +50,17 @@ SILENCE = re.compile(
 )
 
 
+@cache
+def _definition(name: str) -> dict[str, Any]:
+    """Its schema takes longer to make than a search."""
+    tool = RetrievalTool(name=name)
+    return {
+        "name": tool.name,
+        "description": tool.description,
+        "params_json_schema": tool.parameters.model_dump(exclude_none=True),
+    }
+
+
 class Answering:
     """The run of a turn; `state` gathers what is found, the releaser what may be shown."""
 
@@ -77,7 +89,11 @@ class Answering:
         ]
         agent = self._agent(conversation.topic_summary)
         try:
-            await self._let_it_search(agent, items)
+            if self._quotes:
+                await self._let_it_search(agent, items)
+            else:
+                async with self._state.looking_ahead():
+                    await self._let_it_search(agent, items)
             if self._state.passages and not self._wrote and self._state.problem is None:
                 await self._let_it_write(agent, items)
         except ModelError:
@@ -91,11 +107,11 @@ class Answering:
 
     def _agent(self, summary: str) -> Agent[TurnState]:
         asked = self._state.asked
-        tool = RetrievalTool(name=self._state.tool_name)
+        tool = self._state.tool_name
         return Agent[TurnState](
             name="bythebook",
             instructions=prompts.instructions(
-                tool=tool.name,
+                tool=tool,
                 refusal=self._settings.refusal,
                 language=language_name(asked.book.language),
                 question_language=self._into,
@@ -110,9 +126,7 @@ class Answering:
             ),
             tools=[
                 FunctionTool(
-                    name=tool.name,
-                    description=tool.description,
-                    params_json_schema=tool.parameters.model_dump(exclude_none=True),
+                    **_definition(tool),
                     on_invoke_tool=lambda _context, arguments: self._state.search(arguments),
                     strict_json_schema=False,
                 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from types import TracebackType
 from typing import Any, Self
 
@@ -14,11 +14,12 @@ from bythebook.agent.built_in import QuotingModel
 from bythebook.agent.events import Done, Event, Failed, StateChanged, Terminal
 from bythebook.agent.language_model import LanguageModel
 from bythebook.agent.turn import Asked, TurnState
-from bythebook.errors import BookError, InputError, ModelError
+from bythebook.errors import BookError, InputError, ModelError, Overloaded
 from bythebook.language.detect import other_language
 from bythebook.library import Library
 from bythebook.models.agent_messages import MAX_MESSAGE
 from bythebook.models.answer import Answer
+from bythebook.models.chunk import now
 from bythebook.models.conversation import Conversation, Turn
 from bythebook.models.search import SearchFilters
 from bythebook.quoting.followup import questions_of, standalone
@@ -32,6 +33,8 @@ class Assistant:
     def __init__(self, library: Library) -> None:
         self.library = library
         self.settings = library.settings
+        self._turns: set[asyncio.Task[Terminal]] = set()
+        self._stopping = False
         self._language_model: LanguageModel | None = None
         if self.settings.uses_language_model:
             self._language_model = LanguageModel(self.settings)
@@ -39,6 +42,14 @@ class Assistant:
     async def close(self) -> None:
         if self._language_model:
             await self._language_model.close()
+
+    async def stop(self, seconds: float) -> None:
+        """Take no more questions; answers that are not there after so long end in Failed."""
+        self._stopping = True
+        if self._turns:
+            await asyncio.wait(set(self._turns), timeout=seconds)
+        for turn in self._turns:
+            turn.cancel()
 
     async def __aenter__(self) -> Self:
         return self
@@ -50,6 +61,11 @@ class Assistant:
         trace: TracebackType | None,
     ) -> None:
         await self.close()
+
+    @property
+    def language_model(self) -> LanguageModel | None:
+        """The one that writes; none where the built-in answerer quotes."""
+        return self._language_model
 
     @property
     def model_name(self) -> str:
@@ -75,13 +91,16 @@ class Assistant:
         filters: SearchFilters | None = None,
         top_k: int | None = None,
         threshold: float | None = None,
-    ) -> AsyncIterator[Event]:
+    ) -> AsyncGenerator[Event]:
         """What happens, as it happens: exactly one Done or Failed, and nothing after it. Whoever
         stops listening stops the work."""
         events: asyncio.Queue[Event] = asyncio.Queue()
+        asked_at = now()
         conversation = conversation or Conversation()
 
         async def work() -> Terminal:
+            if self._stopping:
+                raise _stopped()
             events.put_nowait(StateChanged("received"))
             asked = await self._asked(question, conversation, book_id, filters, top_k, threshold)
             state = TurnState(asked, self.library, self.settings.tool_name, events.put_nowait)
@@ -90,13 +109,17 @@ class Assistant:
             except (BookError, asyncio.CancelledError):
                 state.move("failed")
                 raise
-            conversation.add(Turn.of(answer))
+            conversation.add(Turn.of(answer, asked_at))
             return Done(answer)
 
         task = asyncio.create_task(self._in_time(work))
-        task.add_done_callback(
-            lambda done: None if done.cancelled() else events.put_nowait(done.result())
-        )
+        self._turns.add(task)
+
+        def ended(turn: asyncio.Task[Terminal]) -> None:
+            self._turns.discard(turn)
+            events.put_nowait(Failed(_stopped()) if turn.cancelled() else turn.result())
+
+        task.add_done_callback(ended)
         try:
             while True:
                 event = await events.get()
@@ -145,7 +168,7 @@ class Assistant:
                 action=f"Ask in at most {MAX_MESSAGE}.",
                 details={"field": "message"},
             )
-        if len(conversation.turns) >= self.settings.max_turns:
+        if conversation.count >= self.settings.max_turns:
             raise InputError(
                 f"This conversation has reached {self.settings.max_turns} turns.",
                 action="Start a new one.",
@@ -184,3 +207,7 @@ class Assistant:
         quoting = QuotingModel(state.asked.book.language, self.settings.refusal, embedder)
         answering = Answering(state, quoting, self.settings)
         return await answering.answer(conversation, "fallback" if model else "success")
+
+
+def _stopped() -> Overloaded:
+    return Overloaded("bythebook is being stopped.", action="Ask again in a moment.")

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+import json
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import aclosing
 from typing import Any, TypeVar
 
 from agents import Model, ModelBehaviorError, ModelResponse, OpenAIChatCompletionsModel
@@ -14,15 +16,18 @@ from openai import (
     APIStatusError,
     APITimeoutError,
     AsyncOpenAI,
+    NotFoundError,
 )
 
 from bythebook.agent.breaker import Breaker
+from bythebook.agent.completions import Completions
 from bythebook.agent.responses import events_of
 from bythebook.errors import ModelError
 from bythebook.settings import Settings
 
 # A server that asks for a longer pause than this is reported at once.
 LONGEST_PAUSE = 30.0
+CHECK_SECONDS = 2.5
 QUOTE_INSTEAD = "or set BYTHEBOOK_ANSWERER=built-in to have the book quoted instead."
 
 T = TypeVar("T")
@@ -42,17 +47,36 @@ class LanguageModel(Model):
             timeout=settings.completion_timeout,
             max_retries=0,
         )
-        self._inner = OpenAIChatCompletionsModel(self.name, self._client)
+        self._whole = OpenAIChatCompletionsModel(self.name, self._client)
+        self._pieces = Completions(self.name, self._client)
 
     async def close(self) -> None:
         await self._client.close()
+
+    async def check(self) -> str:
+        """Ask the server for its models, which costs nothing; raises ModelError where it is of no
+        use now. Returns what is worth knowing, which for most servers is nothing."""
+        self._refuse_while_open()
+        try:
+            async with asyncio.timeout(CHECK_SECONDS):
+                reply = await self._client.models.with_raw_response.list(timeout=CHECK_SECONDS)
+            known = {model["id"] for model in json.loads(reply.content)["data"]}
+        except NotFoundError:
+            return "The server does not list its models."
+        except (TimeoutError, APITimeoutError) as problem:
+            raise ModelError(
+                f"The language model did not answer within {CHECK_SECONDS:g} seconds."
+            ) from problem
+        except (*FAILURES, LookupError) as problem:
+            raise self._explain(problem, cut=False) from problem
+        return "" if self.name in known else f"The server does not list the model {self.name!r}."
 
     async def get_response(self, *args: Any, **kwargs: Any) -> ModelResponse:
         for attempt in range(self._settings.retries + 1):
             self._refuse_while_open()
             try:
                 async with asyncio.timeout(self._settings.completion_timeout):
-                    reply = await self._inner.get_response(*args, **kwargs)
+                    reply = await self._whole.get_response(*args, **kwargs)
             except FAILURES as problem:
                 await self._pause_or_raise(problem, attempt)
             else:
@@ -67,17 +91,20 @@ class LanguageModel(Model):
             for event in events_of(await self.get_response(*args, **kwargs), self.name):
                 yield event
             return
+        instructions, items, model_settings, tools = args[:4]
         for attempt in range(self._settings.retries + 1):
             self._refuse_while_open()
             held: list[TResponseStreamEvent] = []
             passing = False
             try:
-                stream = self._inner.stream_response(*args, **kwargs)
-                async for event in within(stream, self._settings.completion_timeout):
-                    held.append(event)
-                    passing = passing or event.type == "response.output_text.delta"
-                    while passing and held:
-                        yield held.pop(0)
+                stream = self._pieces.stream(instructions, items, model_settings, tools)
+                timed = within(stream, self._settings.completion_timeout)
+                async with aclosing(timed) as events:
+                    async for event in events:
+                        held.append(event)
+                        passing = passing or event.type == "response.output_text.delta"
+                        while passing and held:
+                            yield held.pop(0)
             except FAILURES as problem:
                 await self._pause_or_raise(problem, attempt, too_late=passing)
             else:
@@ -170,14 +197,15 @@ def asked_pause(problem: Exception) -> float:
     return float(value) if value.replace(".", "", 1).isdigit() else 0.0
 
 
-async def within(stream: AsyncIterator[T], seconds: float) -> AsyncIterator[T]:
+async def within(stream: AsyncGenerator[T], seconds: float) -> AsyncGenerator[T]:
     """The stream, as long as it ends in time: a trickle must not last forever."""
     deadline = asyncio.get_running_loop().time() + seconds
-    while True:
-        try:
-            # Not around the loop: the clock must not end what is done with an item.
-            async with asyncio.timeout_at(deadline):
-                item = await anext(stream)
-        except StopAsyncIteration:
-            return
-        yield item
+    async with aclosing(stream):
+        while True:
+            try:
+                # Not around the loop: the clock must not end what is done with an item.
+                async with asyncio.timeout_at(deadline):
+                    item = await anext(stream)
+            except StopAsyncIteration:
+                return
+            yield item

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -21,6 +23,7 @@ from bythebook.models.state_machine import AgentState, StateMachine
 from bythebook.models.tool import SearchArguments
 from bythebook.models.tool_response import ToolResponse
 from bythebook.retrieval.confidence import assess
+from bythebook.retrieval.search import Found
 
 # A question may need two or three looks; more is a model that is lost.
 MAX_SEARCHES = 4
@@ -58,6 +61,7 @@ class TurnState:
     problem: BookError | None = None
     # Whether something that the model filled in had to be dropped.
     mended: bool = False
+    _ahead: tuple[SearchQuery, asyncio.Task[Found]] | None = None
 
     def move(self, state: AgentState) -> None:
         """A second search of the turn is no new state (S0 has no way back)."""
@@ -70,6 +74,28 @@ class TurnState:
         self.move("failed")
         self.move("processing")
         return TurnState(self.asked, self.library, self.tool_name, self.emit, self.machine)
+
+    @asynccontextmanager
+    async def looking_ahead(self) -> AsyncIterator[None]:
+        """A question that stands alone is searched for whatever the model asks: this is done while
+        the model still thinks."""
+        question = self.asked.question
+        try:
+            query = self._query(SearchArguments(query=question), question)
+        except ValidationError:
+            query = None
+        if query is None or not self.asked.alone:
+            yield
+            return
+        search = asyncio.create_task(self.library.search(query))
+        self._ahead = query, search
+        try:
+            yield
+        except asyncio.CancelledError:
+            search.cancel()
+            raise
+        finally:
+            await asyncio.gather(search, return_exceptions=True)
 
     @property
     def searched(self) -> bool:
@@ -150,7 +176,11 @@ class TurnState:
         return await self._look(SearchArguments(query=given.query), given.query)
 
     async def _look(self, given: SearchArguments, text: str) -> list[Passage]:
-        found = await self.library.search(self._query(given, text))
+        query = self._query(given, text)
+        if self._ahead and query == self._ahead[0]:
+            found = await self._ahead[1]
+        else:
+            found = await self.library.search(query)
         least = max(self.asked.threshold, given.similarity_threshold)
         return [passage for passage in found.passages if passage.score >= least]
 

@@ -7,7 +7,19 @@ from typing import Annotated
 
 import typer
 
-from bythebook.cli import ask, books, calibrate, chat, demo, doctor, ingest, jobs, search
+from bythebook.cli import (
+    ask,
+    books,
+    calibrate,
+    chat,
+    demo,
+    doctor,
+    ingest,
+    jobs,
+    keys,
+    search,
+    serve,
+)
 from bythebook.cli.output import print_error
 from bythebook.errors import BookError
 
@@ -38,8 +50,9 @@ def _main(
     """Ask a book; get only what the book says."""
 
 
-for command in (ingest, search, ask, chat, books, jobs, calibrate, doctor, demo):
+for command in (ingest, search, ask, chat, serve, books, jobs, calibrate, doctor, demo):
     app.command(name=command.__name__.rpartition(".")[2])(command.command)
+app.add_typer(keys.app, name="keys")
 
 
 def main() -> None:

@@ -1,10 +1,12 @@
-"""`bythebook chat`: a conversation with a book, kept in memory."""
+"""`bythebook chat`: a conversation with a book, in memory unless it is to be kept."""
 
 from __future__ import annotations
 
 import asyncio
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
 
 from bythebook.cli import filters
 from bythebook.cli.ask import Threshold, TopK, Verbose, how, make_request
@@ -13,6 +15,7 @@ from bythebook.errors import BookError
 
 if TYPE_CHECKING:
     from bythebook.agent.assistant import Assistant
+    from bythebook.cli.talk import Talk
     from bythebook.models.answer import Answer
 
 GOODBYES = frozenset({"quit", "exit", "q", "/quit", "/exit"})
@@ -23,37 +26,56 @@ HELP = "/sources shows the passages behind the last answer, /reset starts anew, 
 def command(
     *,
     book: filters.Book = None,
+    save: Annotated[
+        bool, typer.Option("--save", help="Keep the conversation, to go on with it later.")
+    ] = False,
+    session: Annotated[
+        str | None, typer.Option(metavar="ID", help="Go on with a conversation that was kept.")
+    ] = None,
     top_k: TopK = None,
     threshold: Threshold = None,
     verbose: Verbose = False,
     where: dict[str, Any],
 ) -> None:
-    """Talk with a book; it remembers what was said until you leave."""
+    """Talk with a book; it remembers what was said until you leave, or for good with --save."""
     request = make_request("chat", "hello", book, top_k, threshold, where)
-    asyncio.run(_chat(how(request), verbose))
+    asyncio.run(_chat(how(request), save, session, verbose))
 
 
-async def _chat(how: dict[str, Any], verbose: bool) -> None:
+async def _chat(how: dict[str, Any], save: bool, session: str | None, verbose: bool) -> None:
     from bythebook.agent.assistant import Assistant
+    from bythebook.cli.talk import Talk, book_of, kept_thread
     from bythebook.library import Library
+    from bythebook.threads.threads import Threads
 
     async with await Library.open() as library, Assistant(library) as assistant:
+        threads = Threads(library.engine) if save or session is not None else None
+        thread = await kept_thread(threads, session) if threads and session is not None else None
+        if thread:
+            how["book_id"] = book_of(thread, how["book_id"])
         book = await library.book(how["book_id"])
-        sys.stdout.write(f"{book.title} · {assistant.model_name}\n{HELP}\n\n")
-        await _talk(assistant, how, verbose)
+        talk = Talk(threads, thread, book.book_id)
+        sys.stdout.write(f"{book.title} · {assistant.model_name}\n{HELP}\n{talk.resuming}")
+        if thread:
+            sys.stdout.write(f"You last asked: {thread.conversation.turns[-1].question}\n")
+        sys.stdout.write("\n")
+        await _talk(assistant, talk, how, verbose)
     sys.stdout.write("Goodbye.\n")
 
 
-async def _talk(assistant: Assistant, how: dict[str, Any], verbose: bool) -> None:
+async def _talk(assistant: Assistant, talk: Talk, how: dict[str, Any], verbose: bool) -> None:
     from bythebook.cli.answers import show
-    from bythebook.models.conversation import Conversation
 
-    conversation = Conversation()
     last: Answer | None = None
     while (line := _read_line()) is not None and line.casefold() not in GOODBYES:
         if line == "/reset":
-            conversation, last = Conversation(), None
-            sys.stdout.write("The conversation is forgotten.\n")
+            talk.start_anew()
+            last = None
+            sys.stdout.write(
+                f"A new conversation begins. {talk.resuming}"
+                if talk.resuming
+                else "The conversation is forgotten.\n"
+            )
         elif line == "/sources":
             _show_sources(last)
         elif not line:
@@ -62,8 +84,9 @@ async def _talk(assistant: Assistant, how: dict[str, Any], verbose: bool) -> Non
             sys.stdout.write(f"{HELP}\n")
         else:
             try:
-                events = assistant.stream(line, conversation, **how)
+                events = assistant.stream(line, talk.conversation, **how)
                 last = await show(events, verbose, opening="Agent: ")
+                await talk.keep()
             except BookError as problem:
                 print_error(problem, as_json=False)
         sys.stdout.write("\n")

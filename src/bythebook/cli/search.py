@@ -44,7 +44,7 @@ async def search(
     settings: Settings | None = None,
 ) -> None:
     from bythebook.library import Library
-    from bythebook.models.search import SearchQuery, SearchResponse, SearchResult
+    from bythebook.models.search import SearchQuery, SearchResponse
 
     try:
         SearchQuery(**fields)  # what is wrong with the words needs no index to say
@@ -54,14 +54,7 @@ async def search(
         book = await library.book(book_id)
         query = SearchQuery(**fields, book_id=book.book_id)
         found = await library.search(query)
-        response = SearchResponse(
-            query=query.text,
-            results=[SearchResult.of(passage) for passage in found.passages],
-            total_found=found.total,
-            hardware_tier_filter=query.hardware_tier_filter,
-            module_filter=query.module_filter,
-            book_id=query.book_id,
-        )
+        response = SearchResponse.of(query, found.passages, found.total)
         if as_json:
             print_json(response.model_dump(mode="json"))
             return

@@ -8,43 +8,42 @@ from typing import Any
 
 from filelock import AsyncFileLock
 from sqlalchemy import event, inspect, text
-from sqlalchemy.engine import Connection, make_url
+from sqlalchemy.engine import URL, Connection
 from sqlalchemy.exc import SQLAlchemyError
-from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
+from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
 
+from bythebook.database.address import database_address
 from bythebook.database.tables import REVISION
-from bythebook.errors import ConfigurationError, StoreError
+from bythebook.database.transaction import is_failure, reason
+from bythebook.errors import StoreError
 
 MIGRATIONS = Path(__file__).parent / "migrations"
+# Any number that no other program on the same PostgreSQL database is likely to lock.
+MIGRATION_LOCK = 0x6279746865626F6B
+# Requests beyond these wait; a PostgreSQL server has 100 connections unless told otherwise, and
+# several services may share it.
+CONNECTIONS = 20
+SECONDS_TO_CONNECT = 10
 
 
 async def open_database(url: str) -> AsyncEngine:
     """An engine on a database with today's tables; a newer database is refused."""
-    try:
-        address = make_url(url)
-    except SQLAlchemyError as problem:
-        raise ConfigurationError(
-            "DATABASE_URL is not a database address.",
-            action="Give one such as sqlite+aiosqlite:///path or postgresql+asyncpg://host/name.",
-        ) from problem
-    sqlite = address.get_backend_name() == "sqlite"
-    if sqlite and address.database:
-        Path(address.database).parent.mkdir(parents=True, exist_ok=True)
-    engine = create_async_engine(address, connect_args={"timeout": 30} if sqlite else {})
-    if sqlite:
-        event.listen(engine.sync_engine, "connect", _prepare_sqlite)
+    address = database_address(url)
+    engine = _make_engine(address)
+    file = address.database if address.get_backend_name() == "sqlite" else None
     # Several may open a new database at once: the first makes it, the others wait.
-    on_disk = sqlite and address.database
-    lock = AsyncFileLock(f"{address.database}.lock", timeout=60) if on_disk else nullcontext()
+    lock = AsyncFileLock(f"{file}.lock", timeout=60) if file else nullcontext()
     try:
         async with lock, engine.begin() as connection:
             if await connection.run_sync(_revision) != REVISION:
-                await connection.run_sync(_migrate)
-    except (SQLAlchemyError, OSError) as problem:
+                await _bring_up_to_date(connection)
+    except Exception as problem:
         await engine.dispose()
+        if not isinstance(problem, SQLAlchemyError) and not is_failure(engine, problem):
+            raise
         shown = address.render_as_string(hide_password=True)
         raise StoreError(
-            f"The database {shown} can't be opened: {_reason(problem)}.",
+            f"The database {shown} can't be opened: {reason(problem)}.",
             action="Check that it exists, is not damaged and may be written to.",
         ) from problem
     except BaseException:
@@ -53,8 +52,22 @@ async def open_database(url: str) -> AsyncEngine:
     return engine
 
 
-def _reason(problem: Exception) -> str:
-    return str(getattr(problem, "orig", problem)).splitlines()[0].rstrip(".")
+def _make_engine(address: URL) -> AsyncEngine:
+    if address.get_backend_name() == "postgresql":
+        return create_async_engine(
+            address,
+            connect_args={"timeout": SECONDS_TO_CONNECT},
+            pool_size=CONNECTIONS,
+            max_overflow=0,
+            pool_timeout=60,
+            # A connection that the server has closed is replaced before anybody notices.
+            pool_pre_ping=True,
+        )
+    if address.database:
+        Path(address.database).parent.mkdir(parents=True, exist_ok=True)
+    engine = create_async_engine(address, connect_args={"timeout": 30})
+    event.listen(engine.sync_engine, "connect", _prepare_sqlite)
+    return engine
 
 
 def _prepare_sqlite(connection: Any, _record: Any) -> None:
@@ -72,25 +85,27 @@ def _revision(connection: Connection) -> str | None:
     return str(found) if found else None
 
 
-def _config() -> Any:
-    from alembic.config import Config  # slow to import, and needed only after an upgrade
-
-    config = Config()
-    config.set_main_option("script_location", str(MIGRATIONS))
-    return config
+async def _bring_up_to_date(connection: AsyncConnection) -> None:
+    if connection.dialect.name == "postgresql":
+        lock = text("SELECT pg_advisory_xact_lock(:number)")
+        await connection.execute(lock, {"number": MIGRATION_LOCK})
+    await connection.run_sync(_migrate)
 
 
 def _migrate(connection: Connection) -> None:
-    from alembic import command
+    """All that is missing; nothing where somebody else has just done it."""
+    from alembic import command  # slow to import, and needed only after an upgrade
+    from alembic.config import Config
     from alembic.script import ScriptDirectory
 
-    config = _config()
+    config = Config()
+    config.set_main_option("script_location", str(MIGRATIONS))
     scripts = ScriptDirectory.from_config(config).walk_revisions()
     revision = _revision(connection)
     if revision is not None and revision not in {script.revision for script in scripts}:
         raise StoreError(
             "The database was made by a newer bythebook.",
-            action="Upgrade bythebook, or point BYTHEBOOK_HOME at another folder.",
+            action="Upgrade bythebook, or use another database.",
         )
     config.attributes["connection"] = connection
     command.upgrade(config, "head")

@@ -17,10 +17,13 @@ from sqlalchemy import (
     Table,
     Text,
     TypeDecorator,
+    Uuid,
+    func,
 )
+from sqlalchemy.dialects.postgresql import JSONB
 
 # The newest migration: a database that says the same needs no look at the migrations.
-REVISION = "0001"
+REVISION = "0002"
 
 metadata = MetaData()
 
@@ -39,6 +42,9 @@ class UtcDateTime(TypeDecorator[datetime]):
             return None
         return value.astimezone(UTC) if value.tzinfo else value.replace(tzinfo=UTC)
 
+
+Document = JSON().with_variant(JSONB(), "postgresql")
+SessionId = Uuid(as_uuid=False)
 
 books = Table(
     "books",
@@ -82,6 +88,7 @@ jobs = Table(
     Column("book_id", String(100), nullable=False),
     Column("mode", String(20), nullable=False),
     Column("status", String(20), nullable=False),
+    Column("source", Text),
     Column("files_processed", Integer, nullable=False, default=0),
     Column("files_skipped", Integer, nullable=False, default=0),
     Column("files_failed", Integer, nullable=False, default=0),
@@ -96,4 +103,61 @@ jobs = Table(
     Column("error_message", Text),
     Column("warnings", JSON, nullable=False, default=list),
     Index("idx_jobs_book", "book_id", "status"),
+)
+
+# S4's table. A message is an object of its list.
+threads = Table(
+    "conversation_threads",
+    metadata,
+    Column("thread_id", SessionId, primary_key=True),
+    Column("messages", Document, nullable=False),
+    Column("created_at", UtcDateTime, nullable=False, server_default=func.now()),
+    Column("updated_at", UtcDateTime, nullable=False, server_default=func.now()),
+    Column("topic_summary", Text),
+    Column("metadata", Document, server_default="{}"),
+)
+Index("idx_threads_updated", threads.c.updated_at.desc())
+Index("idx_threads_created", threads.c.created_at.desc())
+
+# Conversations nobody has used for a while.
+archived_threads = Table(
+    "archived_threads",
+    metadata,
+    Column("thread_id", SessionId, primary_key=True),
+    Column("messages", Document, nullable=False),
+    Column("created_at", UtcDateTime, nullable=False),
+    Column("updated_at", UtcDateTime, nullable=False),
+    Column("topic_summary", Text),
+    Column("metadata", Document, nullable=False),
+    Column("archived_at", UtcDateTime, nullable=False),
+)
+
+# Messages of live or archived threads that are older than those in `messages`; the first is 0.
+archived_messages = Table(
+    "archived_messages",
+    metadata,
+    Column("thread_id", SessionId, primary_key=True),
+    Column("position", Integer, primary_key=True, autoincrement=False),
+    Column("message", Document, nullable=False),
+)
+
+keys = Table(
+    "api_keys",
+    metadata,
+    Column("key_id", String(16), primary_key=True),
+    Column("name", String(100), nullable=False),
+    Column("secret_hash", String(64), nullable=False),
+    Column("scopes", JSON, nullable=False),
+    Column("books", JSON),
+    Column("created_at", UtcDateTime, nullable=False),
+    Column("expires_at", UtcDateTime),
+    Column("revoked_at", UtcDateTime),
+)
+
+# What webhooks have been acted on, so that nobody can play one again.
+deliveries = Table(
+    "webhook_deliveries",
+    metadata,
+    Column("digest", String(64), primary_key=True),
+    Column("received_at", UtcDateTime, nullable=False),
 )

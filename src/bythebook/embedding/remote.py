@@ -92,6 +92,11 @@ class RemoteEmbedder(ABC):
         rows = await self._embed([_sendable(text)], "query")
         return rows.reshape(self.dimension)
 
+    async def check(self) -> None:
+        """Embed one word in one attempt, past all that wait their turn; raises what is wrong."""
+        word = ["book"]
+        self._rows(await self._post(self._body(word, "query"), pauses=()), len(word))
+
     async def close(self) -> None:
         await self._client.aclose()
 
@@ -125,21 +130,27 @@ class RemoteEmbedder(ABC):
     async def _embed(self, texts: Sequence[str], purpose: Purpose) -> NDArray[np.float32]:
         async with self._free:
             response = await self._post(self._body(texts, purpose))
+        rows = self._rows(response, len(texts))
+        if purpose == "document":
+            self.texts_embedded += len(texts)
+        return rows
+
+    def _rows(self, response: httpx.Response, count: int) -> NDArray[np.float32]:
+        """The vectors in an answer, if it holds what was asked for."""
         try:
             rows = np.array(self._vectors(response.json()), np.float64)
         except (ValueError, TypeError, KeyError, IndexError, AttributeError) as problem:
             raise self._unusable() from problem
-        if rows.shape != (len(texts), self.dimension) or not np.isfinite(rows).all():
+        if rows.shape != (count, self.dimension) or not np.isfinite(rows).all():
             raise self._unusable()
         lengths = np.linalg.norm(rows, axis=1, keepdims=True)
         if not lengths.all():
             raise self._unusable()
-        if purpose == "document":
-            self.texts_embedded += len(texts)
         return np.asarray(rows / lengths, np.float32)
 
-    async def _post(self, body: dict[str, Any]) -> httpx.Response:
-        for pause in (*PAUSES, None):
+    async def _post(self, body: dict[str, Any], pauses: Sequence[float] = PAUSES) -> httpx.Response:
+        attempts = len(pauses) + 1
+        for pause in (*pauses, None):
             response: httpx.Response | None = None
             try:
                 # Around the whole exchange: the client's own limit starts again with every byte.
@@ -147,7 +158,9 @@ class RemoteEmbedder(ABC):
                     response = await self._client.post(self._url, json=body)
             except (httpx.TransportError, TimeoutError) as problem:
                 if pause is None:
-                    raise self._failed("could not be reached or did not answer") from problem
+                    raise self._failed(
+                        "could not be reached or did not answer", attempts
+                    ) from problem
             except (httpx.InvalidURL, httpx.HTTPError) as problem:
                 raise self._misplaced() from problem
             if response is not None:
@@ -155,7 +168,8 @@ class RemoteEmbedder(ABC):
                     return response
                 self._raise_if_final(response)
                 if pause is None:
-                    raise self._failed(f"kept failing with status {response.status_code}")
+                    status = response.status_code
+                    raise self._failed(f"failed with status {status}", attempts)
             if pause is not None:
                 await self._sleep(max(pause, _retry_after(response)))
         raise AssertionError("the last attempt returns or raises")
@@ -189,9 +203,10 @@ class RemoteEmbedder(ABC):
             action=f"Check {self.url_variable} and {self.model_variable}.",
         )
 
-    def _failed(self, what: str) -> EmbeddingError:
+    def _failed(self, what: str, attempts: int) -> EmbeddingError:
+        how_often = f" in {attempts} attempts" if attempts > 1 else ""
         return EmbeddingError(
-            f"{self.service} embeddings {what} in {len(PAUSES) + 1} attempts.",
+            f"{self.service} embeddings {what}{how_often}.",
             action="Try again later; what was stored before is kept.",
         )
 

@@ -70,7 +70,7 @@ def parse_claim(text: str, language: str, question: str) -> Claim:
     numbers = tuple(numbers_of(plain, with_one=False))
     inside = [(number.start, number.end) for number in numbers]
     wordy = [word for word in words if not any(a <= word.start < b for a, b in inside)]
-    known = frozenset(s for word in words_of(question, language) for s in word.stems)
+    known = _stems_of_question(question, language)
     terms = tuple(terms_of(wordy, plain, language, known))
     heavy = [term for term in terms if term.weight > LIGHT]
     return Claim(
@@ -86,6 +86,11 @@ def parse_claim(text: str, language: str, question: str) -> Claim:
         count=_count(plain),
         restates=bool(heavy) and all(known & set(term.stems) for term in heavy),
     )
+
+
+@lru_cache(maxsize=128)
+def _stems_of_question(question: str, language: str) -> frozenset[str]:
+    return frozenset(stem for word in words_of(question, language) for stem in word.stems)
 
 
 def _count(plain: str) -> str:

@@ -63,7 +63,7 @@ class Evidence:
     counts: frozenset[str]
 
 
-@lru_cache(maxsize=128)
+@lru_cache(maxsize=512)  # as many as a hundred readers at once have before them
 def parse_evidence(text: str, language: str) -> Evidence:
     text = without_instructions(text)
     plain = bare(text)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from operator import mul
 
 from bythebook.grounding.evidence import Evidence
@@ -66,9 +67,7 @@ def alternatives(term: Term, evidence: Evidence, language: str) -> dict[str, flo
     stem = term.stems[0]
     found: dict[str, float] = {}
     if language.startswith("en"):
-        for base in _degrees(stem):
-            same = same_meaning().get(base, frozenset()) | set(_degrees(base)) - {stem}
-            found |= dict.fromkeys(same & evidence.bag, SYNONYM)
+        found = dict.fromkeys(_synonyms(stem) & evidence.bag, SYNONYM)
     if stem in evidence.bag:
         found[stem] = 1.0
     if found:
@@ -79,6 +78,16 @@ def alternatives(term: Term, evidence: Evidence, language: str) -> dict[str, flo
     if parts and all(part in evidence.bag for part in parts):
         return dict.fromkeys(parts, PARTS)
     return dict.fromkeys(_with_same_beginning(stem, evidence.bag), PREFIX)
+
+
+@lru_cache(maxsize=20_000)
+def _synonyms(stem: str) -> frozenset[str]:
+    """Stems of the same meaning as the word, its comparative or its superlative, and these."""
+    found: set[str] = set()
+    for base in _degrees(stem):
+        found |= same_meaning().get(base, frozenset())
+        found.update(_degrees(base))
+    return frozenset(found - {stem})
 
 
 def _degrees(stem: str) -> Iterator[str]:

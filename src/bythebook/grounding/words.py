@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 
 from bythebook.grounding.lexicon import irregular
 from bythebook.index.sparse import IDEOGRAPHIC, terms
@@ -76,13 +77,16 @@ def words_of(text: str, language: str) -> list[Word]:
     found = []
     for match in WORD.finditer(text):
         word = match[0].lower().translate(STRAIGHT)
-        if (compound := COMPOUND.match(text, match.start())) and text[match.start() - 1] != "-":
+        start, end = match.span()
+        may_go_on = text[end : end + 1] == "-" or not word.isascii()
+        if may_go_on and text[start - 1] != "-" and (compound := COMPOUND.match(text, start)):
             joined = compound[0].replace("-", "").lower()
-            found.append(Word(joined, match.start(), match.end(), (joined,)))
-        found.append(Word(word, match.start(), match.end(), stems_of(match[0], language)))
+            found.append(Word(joined, start, end, (joined,)))
+        found.append(Word(word, start, end, stems_of(match[0], language)))
     return found
 
 
+@lru_cache(maxsize=50_000)
 def stems_of(word: str, language: str) -> tuple[str, ...]:
     """As for searching, but irregular forms are brought together and single letters left out."""
     found = tuple(terms(word, language))

@@ -9,6 +9,7 @@ from sqlalchemy import delete, func, insert, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
 from bythebook.database.tables import books, files
+from bythebook.database.transaction import reading, transaction
 from bythebook.errors import BookNotFound
 from bythebook.models.book import BookInfo
 from bythebook.models.state import IngestionRecord, IngestionState
@@ -39,7 +40,7 @@ class Catalog:
             .join(counts, counts.c.book_id == books.c.book_id, isouter=True)
             .order_by(books.c.book_id)
         )
-        async with self.engine.connect() as connection:
+        async with reading(self.engine) as connection:
             rows = await connection.execute(query)
             return [BookInfo.model_validate(dict(row)) for row in rows.mappings()]
 
@@ -72,7 +73,7 @@ class Catalog:
         return known[0]
 
     async def state(self, book_id: str, collection: str) -> IngestionState:
-        async with self.engine.connect() as connection:
+        async with reading(self.engine) as connection:
             book = (
                 (await connection.execute(select(books).where(books.c.book_id == book_id)))
                 .mappings()
@@ -92,24 +93,24 @@ class Catalog:
         )
 
     async def save_book(self, book_id: str, values: dict[str, Any]) -> None:
-        async with self.engine.begin() as connection:
+        async with transaction(self.engine) as connection:
             await _upsert_book(connection, book_id, values)
 
     async def save_files(self, records: Sequence[IngestionRecord]) -> None:
         """Replace the rows of these files in one transaction."""
         if not records:
             return
-        async with self.engine.begin() as connection:
+        async with transaction(self.engine) as connection:
             for record in records:
                 await connection.execute(_file(record.book_id, record.source_file))
             await connection.execute(insert(files), [record.model_dump() for record in records])
 
     async def forget_file(self, book_id: str, source_file: str) -> None:
-        async with self.engine.begin() as connection:
+        async with transaction(self.engine) as connection:
             await connection.execute(_file(book_id, source_file))
 
     async def forget_book(self, book_id: str) -> None:
-        async with self.engine.begin() as connection:
+        async with transaction(self.engine) as connection:
             await connection.execute(delete(files).where(files.c.book_id == book_id))
             await connection.execute(delete(books).where(books.c.book_id == book_id))
 
@@ -119,7 +120,7 @@ class Catalog:
             prefix, autoescape=True
         )
         query = select(files.c.parent_doc_id).where(files.c.book_id == book_id, starts)
-        async with self.engine.connect() as connection:
+        async with reading(self.engine) as connection:
             return [row[0] for row in await connection.execute(query)]
 
 

@@ -10,7 +10,8 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from bythebook.embedding.embedder import Embedder
-from bythebook.errors import BookError, ConfigurationError, StoreError
+from bythebook.errors import BookError, StoreError
+from bythebook.index.models import PointStruct
 from bythebook.index.store import VectorStore
 from bythebook.ingestion.catalog import Catalog
 from bythebook.ingestion.jobs import Jobs
@@ -25,6 +26,7 @@ from bythebook.ingestion.points import (
     known_points,
     make_point,
 )
+from bythebook.ingestion.stamp import check_stamp
 from bythebook.models.book import BookInfo
 from bythebook.models.chunk import CHUNKER_VERSION, now, parent_id
 from bythebook.models.job import IngestionJob
@@ -71,10 +73,10 @@ class _Embedded:
 
 @dataclass
 class Ingestion:
-    """One run over one book. The caller holds the book's lock."""
+    """One run over one book. The caller holds the book's lock and notes how the job fails."""
 
     book: Book
-    mode: IngestionMode
+    job: IngestionJob
     catalog: Catalog
     jobs: Jobs
     embedder: Embedder
@@ -83,19 +85,15 @@ class Ingestion:
     max_bytes: int
     on_progress: OnProgress = lambda _job: None
 
+    @property
+    def mode(self) -> IngestionMode:
+        return self.job.mode
+
     async def run(self) -> IngestionJob:
-        """Do the work and return the job; an error leaves it failed, with all finished files in."""
-        last = await self.jobs.list(self.book.book_id, limit=1)
-        self.after_crash = bool(last) and last[0].status != "completed"
-        self.job = await self.jobs.start(self.book.book_id, self.mode)
-        try:
-            await self._run()
-        except (Exception, asyncio.CancelledError) as problem:
-            self.job.status = "failed"
-            self.job.completed_at = now()
-            self.job.error_message = _reason(problem)
-            await asyncio.shield(self.jobs.save(self.job))
-            raise
+        """Do the work and return the job; what is finished when something fails stays in."""
+        last = await self.jobs.last_ended(self.book.book_id)
+        self.after_crash = last is not None and last.status != "completed"
+        await self._run()
         self.job.status = "completed"
         self.job.completed_at = now()
         await self.jobs.save(self.job)
@@ -103,7 +101,7 @@ class Ingestion:
 
     async def _run(self) -> None:
         known = await self._known_book()
-        self._check_stamp(known)
+        check_stamp(known, self.mode, self.embedder.name, self.collection)
         state = await self.catalog.state(self.book.book_id, self.collection)
         plan = await asyncio.to_thread(make_plan, self.book, state, self.mode, self.max_bytes)
         self.job.total_files = plan.total_files
@@ -131,30 +129,6 @@ class Ingestion:
     async def _known_book(self) -> BookInfo | None:
         books = await self.catalog.books()
         return next((book for book in books if book.book_id == self.book.book_id), None)
-
-    def _check_stamp(self, known: BookInfo | None) -> None:
-        """Vectors of two embedders, or chunks of two chunkers, never stand in one book."""
-        if known is None or self.mode == "recreate":
-            return
-        if known.embedding_model != self.embedder.name:
-            raise ConfigurationError(
-                f"{known.book_id} was indexed with {known.embedding_model}, and the embedder is "
-                f"now {self.embedder.name}.",
-                action="Run the same command with --mode recreate, or set BYTHEBOOK_EMBEDDER back.",
-            )
-        if known.collection_name != self.collection:
-            raise ConfigurationError(
-                f"{known.book_id} is in the collection {known.collection_name}, and the setting "
-                f"is now {self.collection}.",
-                action="Run the same command with --mode recreate, or set QDRANT_COLLECTION_NAME "
-                "back.",
-            )
-        if known.chunker_version != CHUNKER_VERSION and self.mode == "incremental":
-            raise ConfigurationError(
-                f"{known.book_id} was cut into chunks by version {known.chunker_version}, and "
-                f"this is version {CHUNKER_VERSION}.",
-                action="Run the same command with --mode full.",
-            )
 
     async def _forget(self, store: VectorStore) -> None:
         selection = book_filter(self.book.book_id)
@@ -251,6 +225,8 @@ class Ingestion:
             self.job.files_processed += 1
         if sum(record.chunk_count for record in self.unsaved) >= SAVE_CHUNKS:
             await self._save(store)
+        else:  # for whoever follows the job
+            await self.jobs.save(self.job)
         self.on_progress(self.job)
 
     async def _save(self, store: VectorStore) -> None:
@@ -267,8 +243,18 @@ class Ingestion:
     async def _write_page(
         self, store: VectorStore, page: _Page, vectors: dict[EmbeddingKey, Vector]
     ) -> None:
+        points = await asyncio.to_thread(self._points, page, vectors)
+        ids = {point.id for point in points}
+        # A renumbered neighbour may by now own an id that this file had.
+        stale = [old for old in page.known.points if old not in ids and old not in self.written]
+        await store.replace(points, stale, durable=False)
+        self.written |= ids
+        self.job.chunks_created += len(ids - page.known.points.keys())
+        self.job.chunks_deleted += len(stale)
+
+    def _points(self, page: _Page, vectors: dict[EmbeddingKey, Vector]) -> list[PointStruct]:
         written_at = now()
-        points = [
+        return [
             make_point(
                 chunk,
                 vectors[embedding_key(chunk)],
@@ -279,13 +265,6 @@ class Ingestion:
             )
             for chunk in page.document.chunks
         ]
-        ids = {point.id for point in points}
-        # A renumbered neighbour may by now own an id that this file had.
-        stale = [old for old in page.known.points if old not in ids and old not in self.written]
-        await store.replace(points, stale, durable=False)
-        self.written |= ids
-        self.job.chunks_created += len(ids - page.known.points.keys())
-        self.job.chunks_deleted += len(stale)
 
     def _record(self, page: _Page, plan: Plan) -> IngestionRecord:
         placement = plan.placements[page.file]
@@ -324,7 +303,7 @@ class Ingestion:
             "title": self.book.title,
             "language": self.book.language,
             "base_url": self.book.base_url,
-            "source": str(self.book.root),
+            "source": self.job.source or str(self.book.root),
             "collection_name": self.collection,
             "embedding_model": self.embedder.name,
             "dimension": self.embedder.dimension,
@@ -332,14 +311,6 @@ class Ingestion:
         }
         field = "last_incremental_update" if self.mode == "incremental" else "last_full_ingest"
         await self.catalog.save_book(self.book.book_id, {**values, field: now()})
-
-
-def _reason(problem: BaseException) -> str:
-    if isinstance(problem, BookError):
-        return str(problem)
-    if isinstance(problem, asyncio.CancelledError):
-        return "It was stopped; run the same ingest again to continue."
-    return f"Unexpected {type(problem).__name__}: {problem}"
 
 
 def _shortened(warnings: list[str]) -> list[str]:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import asyncio
+from collections.abc import AsyncIterator, Callable, Collection
+from contextlib import asynccontextmanager
 from datetime import datetime
 from typing import Any
 
@@ -10,12 +12,14 @@ from sqlalchemy import insert, select, update
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from bythebook.database.tables import jobs
-from bythebook.errors import BookNotFound
+from bythebook.database.transaction import reading, transaction
+from bythebook.errors import BookError, BookNotFound
 from bythebook.models.chunk import now
 from bythebook.models.job import IngestionJob
-from bythebook.models.vocabulary import IngestionMode
+from bythebook.models.vocabulary import IngestionMode, JobStatus
 
 INTERRUPTED = "The process ended before the job did; run the same ingest again to continue."
+STOPPED = "It was stopped; run the same ingest again to continue."
 
 
 class Jobs:
@@ -24,58 +28,137 @@ class Jobs:
     def __init__(self, engine: AsyncEngine) -> None:
         self.engine = engine
 
-    async def start(self, book_id: str, mode: IngestionMode) -> IngestionJob:
-        values = {"book_id": book_id, "mode": mode, "status": "running", "started_at": now()}
-        async with self.engine.begin() as connection:
+    async def start(self, book_id: str, mode: IngestionMode, source: str) -> IngestionJob:
+        """A job that begins at once."""
+        return await self._add(book_id, mode, source, "running")
+
+    async def queue(self, book_id: str, mode: IngestionMode, source: str) -> IngestionJob:
+        """A job for whoever claims it first."""
+        return await self._add(book_id, mode, source, "queued")
+
+    async def _add(
+        self, book_id: str, mode: IngestionMode, source: str, status: JobStatus
+    ) -> IngestionJob:
+        values = {
+            "book_id": book_id,
+            "mode": mode,
+            "source": source,
+            "status": status,
+            "started_at": now(),
+        }
+        async with transaction(self.engine) as connection:
             result = await connection.execute(insert(jobs).values(**values))
             assert result.inserted_primary_key
             job_id = int(result.inserted_primary_key[0])
         return await self.get(job_id)
 
+    async def claim(self, job_id: int) -> bool:
+        """Whether this caller, and nobody else, is the one to run a queued job."""
+        return await self._leave_queue(job_id, {"status": "running", "started_at": now()})
+
+    async def give_up(self, job_id: int, problem: BaseException) -> bool:
+        """End a queued job that can't even begin."""
+        values = {
+            "status": "failed",
+            "completed_at": now(),
+            "error_message": _reason(problem),
+        }
+        return await self._leave_queue(job_id, values)
+
+    async def _leave_queue(self, job_id: int, values: dict[str, Any]) -> bool:
+        query = update(jobs).where(jobs.c.job_id == job_id, jobs.c.status == "queued")
+        async with transaction(self.engine) as connection:
+            return (await connection.execute(query.values(**values))).rowcount == 1
+
+    @asynccontextmanager
+    async def failing(self, job: IngestionJob) -> AsyncIterator[None]:
+        """Whatever goes wrong within is the reason why the job failed."""
+        try:
+            yield
+        except (Exception, asyncio.CancelledError) as problem:
+            job.status = "failed"
+            job.completed_at = now()
+            job.error_message = _reason(problem)
+            await asyncio.shield(self.save(job))
+            raise
+
     async def save(self, job: IngestionJob) -> None:
         values = job.model_dump(exclude={"job_id", "duration_seconds"})
-        async with self.engine.begin() as connection:
+        async with transaction(self.engine) as connection:
             await connection.execute(
                 update(jobs).where(jobs.c.job_id == job.job_id).values(**values)
             )
 
     async def get(self, job_id: int) -> IngestionJob:
-        async with self.engine.connect() as connection:
+        async with reading(self.engine) as connection:
             row = (
                 (await connection.execute(select(jobs).where(jobs.c.job_id == job_id)))
                 .mappings()
                 .first()
             )
         if row is None:
-            raise BookNotFound(
-                f"There is no job {job_id}.", action="List them with `bythebook jobs`."
-            )
+            raise no_such_job(job_id)
         return _job(dict(row))
 
-    async def list(self, book_id: str | None = None, limit: int = 50) -> list[IngestionJob]:
-        """Newest first."""
+    async def list(
+        self,
+        book_id: str | None = None,
+        limit: int | None = 50,
+        *,
+        books: Collection[str] | None = None,
+        statuses: Collection[JobStatus] | None = None,
+    ) -> list[IngestionJob]:
+        """Newest first; those of one book, of some books, in one of some states."""
         query = select(jobs).order_by(jobs.c.job_id.desc()).limit(limit)
         if book_id is not None:
             query = query.where(jobs.c.book_id == book_id)
-        async with self.engine.connect() as connection:
+        if books is not None:
+            query = query.where(jobs.c.book_id.in_(books))
+        if statuses is not None:
+            query = query.where(jobs.c.status.in_(statuses))
+        async with reading(self.engine) as connection:
             rows = await connection.execute(query)
             return [_job(dict(row)) for row in rows.mappings()]
 
+    async def last_ended(self, book_id: str) -> IngestionJob | None:
+        """A job may wait while a younger one runs, so the last to end is not the last made."""
+        query = (
+            select(jobs)
+            .where(jobs.c.book_id == book_id, jobs.c.status.in_(("completed", "failed")))
+            .order_by(jobs.c.completed_at.desc(), jobs.c.job_id.desc())
+            .limit(1)
+        )
+        async with reading(self.engine) as connection:
+            row = (await connection.execute(query)).mappings().first()
+        return _job(dict(row)) if row else None
+
     async def fail_interrupted(self, is_alive: Callable[[str], bool]) -> None:
         """Jobs that say "running" while nobody writes their book died with their process."""
-        query = select(jobs.c.job_id, jobs.c.book_id).where(
-            jobs.c.status.in_(("queued", "running"))
-        )
-        async with self.engine.connect() as connection:
-            unfinished = (await connection.execute(query)).all()
-        dead = [job_id for job_id, book_id in unfinished if not is_alive(book_id)]
+        running = await self.list(limit=None, statuses=["running"])
+        dead = [job.job_id for job in running if not await asyncio.to_thread(is_alive, job.book_id)]
         if dead:
-            async with self.engine.begin() as connection:
+            async with transaction(self.engine) as connection:
                 await connection.execute(
                     update(jobs)
-                    .where(jobs.c.job_id.in_(dead))
+                    .where(jobs.c.job_id.in_(dead), jobs.c.status == "running")
                     .values(status="failed", completed_at=now(), error_message=INTERRUPTED)
                 )
+
+
+def no_such_job(job_id: int) -> BookNotFound:
+    return BookNotFound(
+        f"There is no job {job_id}.",
+        action="List them with `bythebook jobs` or `GET /ingestion/status`.",
+        details={"field": "job_id"},
+    )
+
+
+def _reason(problem: BaseException) -> str:
+    if isinstance(problem, BookError):
+        return str(problem)
+    if isinstance(problem, asyncio.CancelledError):
+        return STOPPED
+    return f"Unexpected {type(problem).__name__}: {problem}"
 
 
 def _job(row: dict[str, Any]) -> IngestionJob:

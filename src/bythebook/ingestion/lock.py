@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 from filelock import FileLock, Timeout
 
 from bythebook.errors import BusyError
+
+# `is_writing` may hold a lock for an instant.
+ATTEMPTS = 10
+PAUSE = 0.05
 
 
 class BookLocks:
@@ -21,16 +26,21 @@ class BookLocks:
         self.folder.mkdir(parents=True, exist_ok=True)
         return FileLock(self.folder / f"{book_id}.lock")
 
-    @contextmanager
-    def writing(self, book_id: str) -> Iterator[None]:
+    @asynccontextmanager
+    async def writing(self, book_id: str) -> AsyncIterator[None]:
         lock = self._lock(book_id)
-        try:
-            lock.acquire(timeout=0.5)  # `is_writing` may hold it for an instant
-        except Timeout as problem:
-            raise BusyError(
-                f"Another ingest of {book_id} is running.",
-                action="Wait until it ends; `bythebook jobs` shows how far it is.",
-            ) from problem
+        for attempt in range(1, ATTEMPTS + 1):
+            try:
+                lock.acquire(blocking=False)
+                break
+            except Timeout as problem:
+                if attempt == ATTEMPTS:
+                    raise BusyError(
+                        f"Another ingest of {book_id} is running.",
+                        action="Wait until it ends; `bythebook jobs` shows how far it is.",
+                        details={"book_id": book_id},
+                    ) from problem
+            await asyncio.sleep(PAUSE)
         try:
             yield
         finally:

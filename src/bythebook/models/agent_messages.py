@@ -10,6 +10,7 @@ from bythebook.models.answer import Answer, Status
 from bythebook.models.chunk import now
 from bythebook.models.citation import CitationEntry
 from bythebook.models.identity import AnyUuid, new_id
+from bythebook.models.moment import WrittenMoment
 from bythebook.models.text import not_blank
 from bythebook.models.tool import ToolCallRecord
 
@@ -19,11 +20,13 @@ MAX_MESSAGE = 2000
 class AgentRequest(BaseModel):
     """A question. An unknown field is an error, never ignored."""
 
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(
+        extra="forbid", json_schema_extra={"example": {"message": "What is a node?"}}
+    )
 
     id: AnyUuid = Field(default_factory=new_id)
     message: Annotated[str, Field(min_length=1, max_length=MAX_MESSAGE), AfterValidator(not_blank)]
-    timestamp: AwareDatetime = Field(default_factory=now)
+    timestamp: WrittenMoment = Field(default_factory=now)
     metadata: dict[str, Any] = Field(default_factory=dict)
 
 

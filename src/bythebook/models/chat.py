@@ -21,21 +21,49 @@ MAX_SOURCE_TEXT = 500
 
 
 # The limits count what was sent, so they come before the white space goes.
-Question = Annotated[str, Field(min_length=1, max_length=MAX_MESSAGE), AfterValidator(not_blank)]
+Question = Annotated[
+    str,
+    Field(min_length=1, max_length=MAX_MESSAGE, description="The question about the book."),
+    AfterValidator(not_blank),
+]
+
+
+def _or_null(schema: dict[str, Any]) -> None:
+    """Null is taken, and means that nothing was given."""
+    given = {
+        name: schema.pop(name) for name in list(schema) if name not in ("title", "description")
+    }
+    schema["anyOf"] = [given, {"type": "null"}]
 
 
 class ChatRequest(BaseModel):
     """A question. An unknown field is an error, never ignored."""
 
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(
+        extra="forbid",
+        strict=True,
+        json_schema_extra={"example": {"message": "When should I use an action?", "top_k": 5}},
+    )
 
     message: Question
-    session_id: Uuid4 = Field(default_factory=new_id)
-    stream: bool = False
-    top_k: int = Field(default=5, ge=1, le=10)
-    similarity_threshold: float = Field(default=0.7, ge=0, le=1)
-    book_id: str | None = Field(default=None, min_length=1)
-    filters: SearchFilters = Field(default_factory=SearchFilters)
+    session_id: Uuid4 = Field(
+        default_factory=new_id,
+        json_schema_extra=_or_null,
+        description="Of an earlier response, to go on; without it a new session begins.",
+    )
+    stream: bool = Field(default=False, description="Answer as Server-Sent Events.")
+    top_k: int = Field(default=5, ge=1, le=10, description="Passages to retrieve.")
+    similarity_threshold: float = Field(
+        default=0.7, ge=0, le=1, description="Passages that score less are not used."
+    )
+    book_id: str | None = Field(
+        default=None, min_length=1, description="Default: the only book, or the configured one."
+    )
+    filters: SearchFilters = Field(
+        default_factory=SearchFilters,
+        json_schema_extra=_or_null,
+        description="Parts of the book to look in; all of it without them.",
+    )
 
     @field_validator("session_id", mode="before")
     @classmethod

@@ -8,6 +8,7 @@ from typing import Self
 
 from bythebook.models.answer import Answer, ToolCall
 from bythebook.models.chunk import now
+from bythebook.models.citation import CitationEntry
 from bythebook.models.identity import new_id
 from bythebook.models.passage import Passage
 from bythebook.models.summary import summarize
@@ -36,6 +37,7 @@ class Turn:
     tool_calls: tuple[ToolCall, ...] = ()
     asked_at: datetime = field(default_factory=now)
     answered_at: datetime = field(default_factory=now)
+    citations: tuple[CitationEntry, ...] = ()
 
     @classmethod
     def of(cls, answer: Answer, asked_at: datetime | None = None) -> Self:
@@ -49,22 +51,30 @@ class Turn:
             tool_calls=answer.tool_calls,
             asked_at=asked_at or answer.created_at,
             answered_at=answer.created_at,
+            citations=tuple(CitationEntry.of(cited) for cited in answer.citations),
         )
 
 
 @dataclass
 class Conversation:
-    """Turns, oldest first. Old passages are not kept: every turn searches anew."""
+    """Turns, oldest first. Old passages are not kept: every turn searches anew. Of a long one that
+    was kept, the oldest turns are only counted, as `earlier`."""
 
     id: str = field(default_factory=new_id)
     turns: list[Turn] = field(default_factory=list)
     created_at: datetime = field(default_factory=now)
     model: str = ""
     topic_summary: str = ""
+    earlier: int = 0
+
+    @property
+    def count(self) -> int:
+        """How many turns there have been."""
+        return self.earlier + len(self.turns)
 
     def add(self, turn: Turn) -> None:
         self.turns.append(turn)
-        if len(self.turns) >= SUMMARY_FROM:
+        if self.count >= SUMMARY_FROM:
             self.topic_summary = summarize(self.turns)
 
     def window(self, turns: int) -> list[Turn]:

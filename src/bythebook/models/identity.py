@@ -5,11 +5,14 @@ from __future__ import annotations
 import uuid
 from typing import Annotated
 
-from pydantic import AfterValidator, StringConstraints
+from pydantic import AfterValidator, StringConstraints, WithJsonSchema
 
 # The hyphenated form only: `uuid.UUID` would also take braces, "urn:uuid:" and bare digits.
 _FORM = StringConstraints(
     to_lower=True, pattern=r"^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$"
+)
+_PATTERN_4 = (
+    "^[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-4[0-9a-fA-F]{3}-[89abAB][0-9a-fA-F]{3}-[0-9a-fA-F]{12}$"
 )
 
 
@@ -20,7 +23,12 @@ def _version_4(value: str) -> str:
 
 
 AnyUuid = Annotated[str, _FORM]
-Uuid4 = Annotated[str, _FORM, AfterValidator(_version_4)]
+Uuid4 = Annotated[
+    str,
+    _FORM,
+    AfterValidator(_version_4),
+    WithJsonSchema({"type": "string", "pattern": _PATTERN_4}),
+]
 
 
 def new_id() -> str:

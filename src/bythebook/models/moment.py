@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from typing import Annotated
+from typing import Annotated, Any
 
-from pydantic import AfterValidator, AwareDatetime
+from pydantic import AfterValidator, AwareDatetime, BeforeValidator
 
 
 def _in_utc(moment: datetime) -> datetime:
@@ -25,5 +25,13 @@ def _is_iso(text: str) -> str:
     return text
 
 
+def _not_a_number(moment: Any) -> Any:
+    """Numbers would be read as seconds or as milliseconds, depending on how large they are."""
+    if isinstance(moment, int | float):
+        raise ValueError("is not an ISO 8601 date and time with a zone")
+    return moment
+
+
+WrittenMoment = Annotated[AwareDatetime, BeforeValidator(_not_a_number)]
 UtcDatetime = Annotated[AwareDatetime, AfterValidator(_in_utc)]
 IsoMoment = Annotated[str, AfterValidator(_is_iso)]

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Self
+from collections.abc import Sequence
+from typing import Any, Self
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
@@ -12,21 +13,23 @@ from bythebook.models.vocabulary import HARDWARE_TIERS, ProficiencyLevel, Teachi
 
 MIN_QUERY = 3
 MAX_RESULTS = 20
+# Beyond any book, and within what the index can compare.
+MAX_NUMBER = 1_000_000
 
 
 class SearchFilters(BaseModel):
     """Where to look; every given filter must match. An unknown field is an error."""
 
-    model_config = ConfigDict(extra="forbid", str_strip_whitespace=True)
+    model_config = ConfigDict(extra="forbid", str_strip_whitespace=True, strict=True)
 
     # The highest tier excludes nothing.
     hardware_tier_filter: int = Field(
         default=HARDWARE_TIERS[-1], ge=1, le=4, description="This tier or lower."
     )
     module_filter: str | None = None
-    chapter_min: int | None = Field(default=None, ge=0)
-    chapter_max: int | None = Field(default=None, ge=0)
-    lesson_filter: int | None = Field(default=None, ge=0)
+    chapter_min: int | None = Field(default=None, ge=0, le=MAX_NUMBER)
+    chapter_max: int | None = Field(default=None, ge=0, le=MAX_NUMBER)
+    lesson_filter: int | None = Field(default=None, ge=0, le=MAX_NUMBER)
     proficiency_levels: list[ProficiencyLevel] | None = Field(default=None, min_length=1)
     layer_filter: TeachingLayer | None = None
     parent_doc_id: Uuid | None = None
@@ -45,8 +48,15 @@ class SearchFilters(BaseModel):
 class SearchQuery(SearchFilters):
     """What to look for, in which book, and where in it."""
 
+    model_config = ConfigDict(
+        json_schema_extra={"example": {"text": "message types", "limit": 3}},
+    )
+
     text: str = Field(min_length=MIN_QUERY, max_length=2000)
-    book_id: str = "physical-ai-robotics"
+    book_id: str = Field(
+        default="physical-ai-robotics",
+        description="Over HTTP, when left out: the only book, or the configured one.",
+    )
     hardware_tier_filter: int = Field(default=1, ge=1, le=4, description="This tier or lower.")
     limit: int = Field(default=5, ge=1, le=MAX_RESULTS)
 
@@ -58,12 +68,11 @@ class SearchQuery(SearchFilters):
         return text
 
 
-class SearchResult(BaseModel):
-    """S3's result, with the address and the raw cosine beside it."""
+class PassageEntry(BaseModel):
+    """A passage of the book and its place."""
 
     id: str
     text: str
-    score: float = Field(ge=0, le=1)
     source_file: str
     section_title: str | None
     module: str
@@ -83,21 +92,30 @@ class SearchResult(BaseModel):
     heading_path: list[str]
     url: str
     spans: list[tuple[int, int, int]]
+
+    @classmethod
+    def of(cls, passage: Passage) -> Self:
+        return cls(**cls._fields(passage))
+
+    @classmethod
+    def _fields(cls, passage: Passage) -> dict[str, Any]:
+        place = passage.metadata
+        fields = place.model_dump(include=set(PassageEntry.model_fields) - {"spans"})
+        spans = [(span.start, span.end, span.at) for span in place.spans]
+        return {"id": passage.id, "text": passage.text, "spans": spans, **fields}
+
+
+class SearchResult(PassageEntry):
+    """S3's result, with the address and the raw evidence beside it."""
+
+    score: float = Field(ge=0, le=1)
     cosine: float
     bm25: float
 
     @classmethod
-    def of(cls, passage: Passage) -> Self:
-        fields = passage.metadata.model_dump(include=set(cls.model_fields) - {"spans"})
-        return cls(
-            id=passage.id,
-            text=passage.text,
-            score=passage.score,
-            cosine=passage.cosine,
-            bm25=passage.bm25,
-            spans=[(span.start, span.end, span.at) for span in passage.metadata.spans],
-            **fields,
-        )
+    def _fields(cls, passage: Passage) -> dict[str, Any]:
+        found = {"score": passage.score, "cosine": passage.cosine, "bm25": passage.bm25}
+        return {**super()._fields(passage), **found}
 
 
 class SearchResponse(BaseModel):
@@ -110,9 +128,38 @@ class SearchResponse(BaseModel):
     module_filter: str | None
     book_id: str
 
+    @classmethod
+    def of(cls, query: SearchQuery, passages: Sequence[Passage], total: int) -> Self:
+        return cls(
+            query=query.text,
+            results=[SearchResult.of(passage) for passage in passages],
+            total_found=total,
+            hardware_tier_filter=query.hardware_tier_filter,
+            module_filter=query.module_filter,
+            book_id=query.book_id,
+        )
+
     @model_validator(mode="after")
     def _best_first(self) -> Self:
         scores = [result.score for result in self.results]
         if scores != sorted(scores, reverse=True):
             raise ValueError("results are not ordered by score")
         return self
+
+
+class ContextResponse(BaseModel):
+    """A passage with those around it, in reading order."""
+
+    book_id: str
+    chunk_id: str
+    passages: list[PassageEntry]
+
+
+class LessonResponse(BaseModel):
+    """Every passage of a lesson, in reading order."""
+
+    book_id: str
+    parent_doc_id: str
+    title: str
+    url: str
+    passages: list[PassageEntry]

@@ -186,9 +186,16 @@ def _pages_folder(top: Path, manifest: Manifest, config: dict[str, Any]) -> Path
                 action=f"Correct docs in {top / MANIFEST}.",
             )
         return root
-    if config.get("folder") == top and (top / str(config["pages"])).is_dir():
-        return (top / str(config["pages"])).resolve()
-    return top
+    if config.get("folder") != top or not (top / str(config["pages"])).is_dir():
+        return top
+    root = (top / str(config["pages"])).resolve()
+    if not root.is_relative_to(top):  # whoever writes a book must not read other folders with it
+        raise InputError(
+            f"The book's configuration names the folder {config['pages']!r}, which is not in the "
+            "book.",
+            action=f"Give the pages' own folder instead of {top}.",
+        )
+    return root
 
 
 def _find_pages(root: Path) -> tuple[list[str], list[str]]:

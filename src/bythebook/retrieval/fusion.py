@@ -8,7 +8,7 @@ results, so the number means the same for every question and can be calibrated.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from math import log
 
 from bythebook.index.sparse import K1
@@ -40,9 +40,10 @@ def fuse(
 ) -> list[Candidate]:
     """Candidates with their evidence, best first."""
 
-    def evidence(candidate: Candidate) -> float:
+    def weigh(candidate: Candidate) -> Candidate:
         words = candidate.bm25 / ceiling if ceiling > 0 else candidate.cosine
-        return calibration.evidence(candidate.cosine, words)
+        evidence = calibration.evidence(candidate.cosine, words)
+        return Candidate(candidate.id, candidate.cosine, candidate.bm25, evidence)
 
-    weighed = [replace(candidate, evidence=evidence(candidate)) for candidate in candidates]
+    weighed = [weigh(candidate) for candidate in candidates]
     return sorted(weighed, key=lambda candidate: (-candidate.evidence, candidate.id))

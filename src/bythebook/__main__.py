@@ -1,0 +1,5 @@
+"""`python -m bythebook` is the same as `bythebook`."""
+
+from bythebook.cli.app import main
+
+main()

@@ -1,0 +1,184 @@
+"""`bythebook keys`: who may use the service."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import sys
+from datetime import UTC, date, datetime, time, timedelta
+from typing import TYPE_CHECKING, Annotated, Any, cast
+
+import typer
+
+from bythebook.cli.output import out, print_json
+from bythebook.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from bythebook.library import Library
+    from bythebook.models.key import ApiKey, Scope
+
+app = typer.Typer(help="Make, list and revoke keys for the service.", no_args_is_help=True)
+
+DEFAULT_SCOPES = ("read", "chat")
+_UNITS = {"h": timedelta(hours=1), "d": timedelta(days=1), "w": timedelta(weeks=1)}
+
+Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
+
+
+@app.command()
+def create(
+    name: Annotated[str, typer.Argument(help="Who or what will use the key.")],
+    scope: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="What it may do: read, chat or admin; may be repeated. "
+            "Without this option read and chat."
+        ),
+    ] = None,
+    book: Annotated[
+        list[str] | None,
+        typer.Option(help="Id of a book it is for; may be repeated. Without this option all."),
+    ] = None,
+    expires: Annotated[
+        str | None,
+        typer.Option(help="How long it is good, such as 12h, 30d or 8w, or its last day (UTC)."),
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Make a key. It is shown once."""
+    expires_at = _moment(expires) if expires is not None else None
+    scopes = cast("Sequence[Scope]", scope or DEFAULT_SCOPES)
+    asyncio.run(_create(name, scopes, book or None, expires_at, json))
+
+
+@app.command("list")
+def list_keys(json: Json = False) -> None:
+    """List the keys, newest first, without their secrets."""
+    asyncio.run(_list(json))
+
+
+@app.command()
+def revoke(
+    key: Annotated[str, typer.Argument(help="Id of the key, or its name if no other has it.")],
+    json: Json = False,
+) -> None:
+    """Make a key useless, at once and for ever."""
+    asyncio.run(_revoke(key, json))
+
+
+async def _create(
+    name: str,
+    scopes: Sequence[Scope],
+    books: list[str] | None,
+    expires_at: datetime | None,
+    as_json: bool,
+) -> None:
+    from bythebook.keys import Keys
+    from bythebook.library import Library
+
+    async with await Library.open() as library:
+        for book_id in books or ():
+            await library.book(book_id)  # a key for a misspelt book would open nothing
+        key, text = await Keys(library.engine).create(name, scopes, books, expires_at)
+        trial = await _trial(library, key, text)
+    if as_json:
+        print_json({**key.model_dump(mode="json"), "key": text})
+        return
+    # The key alone on stdout, so that a script can take it from there.
+    until = f"expires {_shown(key.expires_at)} UTC" if key.expires_at else "does not expire"
+    what = f"{', '.join(key.scopes)}; {_books(key)}; {until}"
+    _say(f"Made the key {key.name} (id {key.key_id}): {what}.")
+    _say("Keep it safe: it is not stored and can't be shown again.\n")
+    typer.echo(text)
+    _say(f"\nTry it while `bythebook serve` runs:\n\n{trial}")
+
+
+async def _list(as_json: bool) -> None:
+    from bythebook.keys import Keys
+    from bythebook.library import Library
+
+    async with await Library.open() as library:
+        known = await Keys(library.engine).list()
+    if as_json:
+        print_json([key.model_dump(mode="json") for key in known])
+        return
+    if not known:
+        out().print("There are no keys. Make one with `bythebook keys create NAME`.")
+        return
+    from rich.table import Column, Table
+    from rich.text import Text
+
+    # An id must stay whole, for `revoke`.
+    whole = Column("id", no_wrap=True, min_width=12)
+    table = Table(whole, "name", "may", "books", "made", "expires", "state", box=None)
+    for key in known:
+        table.add_row(
+            key.key_id,
+            Text(key.name),  # a name may look like markup
+            ", ".join(key.scopes),
+            _books(key),
+            f"{key.created_at:%Y-%m-%d}",
+            _shown(key.expires_at) if key.expires_at else "never",
+            key.state,
+        )
+    out().print(table)
+
+
+async def _revoke(key_id: str, as_json: bool) -> None:
+    from bythebook.keys import Keys
+    from bythebook.library import Library
+
+    async with await Library.open() as library:
+        key = await Keys(library.engine).revoke(key_id)
+    if as_json:
+        print_json(key.model_dump(mode="json"))
+    else:
+        typer.echo(f"The key {key.name} (id {key.key_id}) is revoked.")
+
+
+async def _trial(library: Library, key: ApiKey, text: str) -> str:
+    """A command that shows whether the key works."""
+    import json
+    import shlex
+
+    settings = library.settings
+    host = "localhost" if settings.host in ("0.0.0.0", "::") else settings.host
+    address = f"http://{f'[{host}]' if ':' in host else host}:{settings.port or 'PORT'}"
+    words = ["curl", f"{address}/info", "-H", f"Authorization: Bearer {text}"]
+    if key.allows("chat"):
+        question: dict[str, Any] = {"message": "What is this book about?"}
+        mine = [book.book_id for book in await library.books() if key.may_read(book.book_id)]
+        if len(mine) > 1:
+            question["book_id"] = mine[0]
+        words[1] = f"{address}/chat/run"
+        words += ["-H", "Content-Type: application/json", "-d", json.dumps(question)]
+    return shlex.join(words)
+
+
+def _moment(text: str) -> datetime:
+    span = re.fullmatch(r"([0-9]{1,5})([hdw])", text)
+    if span:
+        return datetime.now(UTC) + int(span[1]) * _UNITS[span[2]]
+    try:
+        return datetime.combine(date.fromisoformat(text), time(23, 59, 59), UTC)
+    except ValueError:
+        raise InputError(
+            f"{text!r} is no time for a key to expire.",
+            action="Give a span such as 12h, 30d or 8w, or a day such as 2030-12-31.",
+            details={"field": "--expires"},
+        ) from None
+
+
+def _books(key: ApiKey) -> str:
+    return "all books" if key.books is None else ", ".join(key.books)
+
+
+def _shown(moment: datetime) -> str:
+    return f"{moment:%Y-%m-%d %H:%M}"
+
+
+def _say(text: str) -> None:
+    sys.stderr.write(text + "\n")
+    sys.stderr.flush()

@@ -1,0 +1,70 @@
+"""Using the database: what goes wrong with it is told as a StoreError."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from sqlalchemy.exc import (
+    DataError,
+    DBAPIError,
+    IntegrityError,
+    NotSupportedError,
+    ProgrammingError,
+    SQLAlchemyError,
+)
+from sqlalchemy.exc import TimeoutError as PoolTimeout
+from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
+
+from bythebook.errors import StoreError
+
+# Seconds for a connection and all that is done with it: nobody waits for a database that hangs.
+PATIENCE = 60
+
+
+@asynccontextmanager
+async def transaction(engine: AsyncEngine) -> AsyncIterator[AsyncConnection]:
+    """A connection to change things: all of it is kept, or nothing. On SQLite the first statement
+    must be one that writes; after a read, somebody else's change makes writing impossible."""
+    async with _told(engine), engine.begin() as connection:
+        yield connection
+
+
+@asynccontextmanager
+async def reading(engine: AsyncEngine) -> AsyncIterator[AsyncConnection]:
+    """A connection to read with."""
+    async with _told(engine), engine.connect() as connection:
+        yield connection
+
+
+@asynccontextmanager
+async def _told(engine: AsyncEngine) -> AsyncIterator[None]:
+    try:
+        async with asyncio.timeout(PATIENCE):
+            yield
+    except Exception as problem:
+        if not is_failure(engine, problem):
+            raise
+        raise StoreError(
+            f"The {engine.dialect.name} database can't be used: {reason(problem)}.",
+            action="Try again in a moment; `bythebook doctor` tells more.",
+        ) from problem
+
+
+def is_failure(engine: AsyncEngine, problem: Exception) -> bool:
+    """Whether it is the database that failed, and not what was asked of it."""
+    if isinstance(problem, SQLAlchemyError):
+        mistakes = (IntegrityError, ProgrammingError, DataError, NotSupportedError)
+        return isinstance(problem, (DBAPIError, PoolTimeout)) and not isinstance(problem, mistakes)
+    if isinstance(problem, OSError):
+        return True
+    # What happens while connecting reaches us without SQLAlchemy's wrapping.
+    driver = getattr(engine.dialect.loaded_dbapi, "asyncpg", None)
+    return driver is not None and isinstance(problem, (driver.PostgresError, driver.InterfaceError))
+
+
+def reason(problem: BaseException) -> str:
+    """What the driver said, in one line and without the address."""
+    lines = str(getattr(problem, "orig", None) or problem).splitlines()
+    return lines[0].rstrip(".") if lines else "it does not answer"

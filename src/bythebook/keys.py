@@ -1,0 +1,195 @@
+"""The keys of the service. Only a hash of a key's secret is stored."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import re
+import secrets
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import insert, literal, or_, select, update
+from sqlalchemy.ext.asyncio import AsyncEngine
+
+from bythebook.database.tables import keys
+from bythebook.database.transaction import reading, transaction
+from bythebook.errors import BookNotFound, InputError, KeyRefused
+from bythebook.models.chunk import now
+from bythebook.models.key import SCOPES, ApiKey, Scope
+from bythebook.reading.layout import check_book_id
+
+MAX_NAME = 100
+NEW_KEY = "Make one with `bythebook keys create NAME`."
+
+_FORM = re.compile(r"btb_(?P<key_id>[0-9a-f]{12})_(?P<secret>[A-Za-z0-9_-]{43})")
+# Compared with when there is no such key, so that finding none takes as long as a wrong secret.
+_NO_HASH = "0" * 64
+# A list and not `*`: the hash leaves the database in one place only.
+_SHOWN = [column for column in keys.c if column.name != "secret_hash"]
+
+
+class Keys:
+    """The table of keys. A row stays when its key is revoked."""
+
+    def __init__(self, engine: AsyncEngine) -> None:
+        self.engine = engine
+
+    async def create(
+        self,
+        name: str,
+        scopes: Sequence[Scope],
+        books: Sequence[str] | None = None,
+        expires_at: datetime | None = None,
+    ) -> tuple[ApiKey, str]:
+        """A new key, and the text to send; nobody can get that text again."""
+        created_at = now()
+        key = ApiKey(
+            key_id=secrets.token_hex(6),
+            name=_checked_name(name),
+            scopes=_checked_scopes(scopes),
+            books=_checked_books(books),
+            created_at=created_at,
+            expires_at=_checked_expiry(expires_at, created_at),
+        )
+        secret = secrets.token_urlsafe(32)
+        row = {**key.model_dump(exclude={"state"}), "secret_hash": _hash(secret)}
+        async with transaction(self.engine) as connection:
+            await connection.execute(insert(keys).values(**row))
+        return key, f"btb_{key.key_id}_{secret}"
+
+    async def list(self) -> list[ApiKey]:
+        """Newest first."""
+        query = select(*_SHOWN).order_by(keys.c.created_at.desc(), keys.c.key_id)
+        async with reading(self.engine) as connection:
+            rows = await connection.execute(query)
+            return [_key(dict(row)) for row in rows.mappings()]
+
+    async def revoke(self, key_id: str) -> ApiKey:
+        """Make a key useless from now on; a name will do where only one key has it."""
+        key = _named(await self.list(), key_id)
+        if key.revoked_at is not None:
+            return key
+        revoked_at = now()
+        async with transaction(self.engine) as connection:
+            await connection.execute(
+                update(keys)
+                .where(keys.c.key_id == key.key_id, keys.c.revoked_at.is_(None))
+                .values(revoked_at=revoked_at)
+            )
+        return key.model_copy(update={"revoked_at": revoked_at})
+
+    async def verify(self, presented: str) -> ApiKey:
+        """The key that somebody sent; what is wrong is told only to who knows the secret."""
+        form = _FORM.fullmatch(presented)
+        if form is None:
+            raise _unknown()
+        query = select(keys).where(keys.c.key_id == form["key_id"])
+        async with reading(self.engine) as connection:
+            row = (await connection.execute(query)).mappings().first()
+        stored = row["secret_hash"] if row else _NO_HASH
+        if not hmac.compare_digest(stored, _hash(form["secret"])) or row is None:
+            raise _unknown()
+        key = _key(dict(row))
+        if key.state != "active":
+            raise KeyRefused(
+                f"The key {key.name!r} has {'been revoked' if key.revoked_at else 'expired'}.",
+                action=NEW_KEY,
+                details={"state": key.state},
+            )
+        return key
+
+    async def exist(self) -> bool:
+        """Whether there ever was a key: from then on nobody gets in without one."""
+        async with reading(self.engine) as connection:
+            found = await connection.execute(select(literal(1)).select_from(keys).limit(1))
+            return found.first() is not None
+
+    async def usable(self) -> bool:
+        """Whether anybody could get in."""
+        active = (
+            keys.c.revoked_at.is_(None),
+            or_(keys.c.expires_at.is_(None), keys.c.expires_at > now()),
+        )
+        query = select(literal(1)).select_from(keys).where(*active).limit(1)
+        async with reading(self.engine) as connection:
+            return (await connection.execute(query)).first() is not None
+
+
+def _hash(secret: str) -> str:
+    # A slow hash protects what people think up; nobody can try out 256 random bits.
+    return hashlib.sha256(secret.encode("ascii")).hexdigest()
+
+
+def _key(row: dict[str, Any]) -> ApiKey:
+    row.pop("secret_hash", None)
+    return ApiKey.model_validate(row)
+
+
+def _unknown() -> KeyRefused:
+    return KeyRefused("The key is not known.", action=f"Check that it is whole. {NEW_KEY}")
+
+
+def _named(known: Sequence[ApiKey], wanted: str) -> ApiKey:
+    for key in known:
+        if key.key_id == wanted:
+            return key
+    same = [key for key in known if key.name == wanted]
+    candidates = [key for key in same if key.revoked_at is None] or same[:1]
+    if len(candidates) > 1:
+        ids = ", ".join(key.key_id for key in candidates)
+        raise InputError(
+            f"There are {len(candidates)} keys with the name {wanted!r}: {ids}.",
+            action="Give the id of the one you mean.",
+            details={"field": "key_id"},
+        )
+    if not candidates:
+        raise BookNotFound(
+            f"There is no key {wanted!r}.", action="List them with `bythebook keys list`."
+        )
+    return candidates[0]
+
+
+def _checked_name(name: str) -> str:
+    name = name.strip()
+    if not name or len(name) > MAX_NAME or not name.isprintable():
+        raise InputError(
+            "A key's name is 1 to 100 characters that can be printed.",
+            action="Say who or what will use the key, such as `website`.",
+            details={"field": "name"},
+        )
+    return name
+
+
+def _checked_scopes(scopes: Sequence[Scope]) -> tuple[Scope, ...]:
+    wrong = [scope for scope in scopes if scope not in SCOPES]
+    if wrong or not scopes:
+        raise InputError(
+            f"There is no scope {wrong[0]!r}." if wrong else "A key needs at least one scope.",
+            action=f"Give one or more of {', '.join(SCOPES)}.",
+            details={"field": "scope"},
+        )
+    return tuple(scope for scope in SCOPES if scope in scopes)
+
+
+def _checked_books(books: Sequence[str] | None) -> tuple[str, ...] | None:
+    if books is None:
+        return None
+    if not books:
+        raise InputError(
+            "A key for no book at all would open nothing.",
+            action="Name the books, or none for all of them.",
+            details={"field": "book"},
+        )
+    return tuple(dict.fromkeys(check_book_id(book) for book in books))
+
+
+def _checked_expiry(expires_at: datetime | None, created_at: datetime) -> datetime | None:
+    if expires_at is not None and expires_at <= created_at:
+        raise InputError(
+            f"The key would expire on {expires_at:%Y-%m-%d %H:%M}, which is past.",
+            action="Give a time that is still to come.",
+            details={"field": "expires"},
+        )
+    return expires_at

@@ -1,0 +1,98 @@
+"""The HTTP service: routes over what the library and the assistant do, and nothing of its own."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from importlib.metadata import version
+from typing import Any
+
+from fastapi import FastAPI
+from fastapi.routing import APIRoute
+from starlette.middleware.cors import CORSMiddleware
+
+from bythebook.server.body import BodyLimit
+from bythebook.server.crowd import CrowdLimit
+from bythebook.server.envelope import Envelope
+from bythebook.server.metrics import Metrics
+from bythebook.server.problems import handle_problems
+from bythebook.server.routes import chat, ingestion, operations, passages, sessions
+from bythebook.server.service import Service, open_service
+from bythebook.settings import Settings
+
+ABOUT = """\
+Answers questions about a book only from what the book says.
+
+Send a key as `Authorization: Bearer KEY` or `X-API-Key: KEY`; on a service without keys, which
+listens to its own machine only, none is needed. Every error has the same body (`Problem`). Every
+response names its request in `X-Request-ID`.
+"""
+EXPOSED = (
+    "X-Request-ID",
+    "X-Session-ID",
+    "X-RateLimit-Limit",
+    "X-RateLimit-Remaining",
+    "X-RateLimit-Reset",
+    "Retry-After",
+    "Location",
+)
+
+
+def make_app(settings: Settings, service: Service | None = None) -> FastAPI:
+    """The app; without an open service it opens one when it is started."""
+    metrics = service.metrics if service else Metrics()
+
+    @asynccontextmanager
+    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+        if service is not None:
+            yield
+            return
+        async with open_service(settings, metrics) as opened:
+            app.state.service = opened
+            yield
+
+    app = FastAPI(
+        title="bythebook",
+        version=version("bythebook"),
+        description=ABOUT,
+        docs_url=None,
+        redoc_url=None,
+        lifespan=lifespan,
+        generate_unique_id_function=_name_of,
+        redirect_slashes=False,
+    )
+    app.state.service = service
+    app.openapi = lambda: _described(app)  # type: ignore[method-assign]
+    for part in (chat, sessions, passages, ingestion, operations):
+        app.include_router(part.router)
+    handle_problems(app)
+    # The last one added is the outermost.
+    app.add_middleware(BodyLimit, max_bytes=settings.max_body_kb * 1024)
+    if origins := [origin.strip() for origin in settings.cors_origins.split(",") if origin.strip()]:
+        app.add_middleware(
+            CORSMiddleware,
+            allow_origins=origins,
+            allow_methods=["GET", "POST", "DELETE"],
+            allow_headers=["Authorization", "Content-Type", "X-API-Key", "X-Request-ID"],
+            expose_headers=EXPOSED,
+        )
+    app.add_middleware(CrowdLimit, most=settings.max_concurrent)
+    app.add_middleware(Envelope, metrics=metrics)
+    return app
+
+
+def _described(app: FastAPI) -> dict[str, Any]:
+    """FastAPI's document, without the status and models that its own errors would have had."""
+    if app.openapi_schema is None:
+        document = FastAPI.openapi(app)
+        for methods in document["paths"].values():
+            for route in methods.values():
+                route["responses"].pop("422", None)
+        for model in ("HTTPValidationError", "ValidationError"):
+            document["components"]["schemas"].pop(model, None)
+    assert app.openapi_schema is not None
+    return app.openapi_schema
+
+
+def _name_of(route: APIRoute) -> str:
+    return route.name

@@ -1,0 +1,169 @@
+"""Turns of kept conversations: one after another in a conversation, many conversations at once."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import AsyncGenerator, Awaitable
+from contextlib import aclosing
+from dataclasses import dataclass
+from typing import Any
+from weakref import WeakValueDictionary
+
+from bythebook.agent.assistant import Assistant
+from bythebook.agent.events import Done, Event, Failed
+from bythebook.errors import BookError, BookNotFound, InputError
+from bythebook.models.answer import Answer
+from bythebook.models.chat import ChatRequest
+from bythebook.models.conversation import Conversation
+from bythebook.server.caller import Caller
+from bythebook.server.logs import shown_question
+from bythebook.server.metrics import Metrics
+from bythebook.server.problems import unexpected
+from bythebook.threads.threads import Thread, Threads
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A question that may be asked: its session and book are the caller's."""
+
+    request: ChatRequest
+    book_id: str
+    key_id: str | None
+    is_new: bool
+
+
+def no_session(session_id: str) -> BookNotFound:
+    """The same for a session that is not there and one of somebody else."""
+    return BookNotFound(
+        f"There is no session {session_id}.", action="Leave out session_id to start one."
+    )
+
+
+def belongs_to(thread_metadata: dict[str, Any], caller: Caller) -> bool:
+    """A conversation is read with the key it was held with, or with an admin's for its book."""
+    if not caller.may_read(thread_metadata.get("book_id", "")):
+        return False
+    return caller.is_admin or thread_metadata.get("key_id") == caller.id
+
+
+class Conversations:
+    """Answers within threads. The turns of a thread wait for each other, so that every question
+    is understood after the one before it."""
+
+    def __init__(self, assistant: Assistant, threads: Threads, metrics: Metrics) -> None:
+        self.assistant = assistant
+        self.threads = threads
+        self.metrics = metrics
+        self._turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+
+    async def check(self, caller: Caller, request: ChatRequest) -> Asked:
+        """Check what can be checked before anything is promised."""
+        thread = None
+        if "session_id" in request.model_fields_set:
+            thread = await self.threads.load(request.session_id)
+        if thread is None:
+            book = await caller.book(self.assistant.library, request.book_id)
+            return Asked(request, book.book_id, caller.id, is_new=True)
+        if not belongs_to(thread.metadata, caller):
+            raise no_session(request.session_id)
+        book_id = thread.metadata["book_id"]
+        if request.book_id not in (None, book_id):
+            raise InputError(
+                f"This session is about {book_id}.",
+                action="Leave out session_id to talk about another book.",
+                details={"field": "book_id"},
+            )
+        return Asked(request, book_id, caller.id, is_new=False)
+
+    async def stream(self, asked: Asked) -> AsyncGenerator[Event]:
+        """The events of a turn, the last and only the last a Done or Failed. A Done comes once the
+        turn is kept."""
+        started = time.perf_counter()
+        model = self.assistant.model_name
+        outcome: Event | None = None
+        try:
+            async with aclosing(self._turn(asked)) as events:
+                async for event in events:
+                    outcome = event
+                    yield event
+        finally:
+            self._count(outcome, model, time.perf_counter() - started)
+
+    async def _turn(self, asked: Asked) -> AsyncGenerator[Event]:
+        session_id = asked.request.session_id
+        lock = self._turns.setdefault(session_id, asyncio.Lock())
+        try:
+            async with lock, aclosing(self._answer(asked)) as events:
+                async for event in events:
+                    yield event
+        except BookError as problem:
+            yield Failed(problem)
+        except Exception:
+            logger.exception("A turn failed unexpectedly")
+            yield Failed(unexpected())
+
+    async def _answer(self, asked: Asked) -> AsyncGenerator[Event]:
+        request = asked.request
+        thread = await self._thread(asked)
+        conversation = thread.conversation if thread else Conversation(id=request.session_id)
+        events = self.assistant.stream(
+            request.message,
+            conversation,
+            book_id=asked.book_id,
+            filters=request.filters,
+            top_k=request.top_k,
+            threshold=request.similarity_threshold,
+        )
+        logger.info("Asked: %s", shown_question(request.message, self.assistant.settings))
+        async with aclosing(events):
+            async for event in events:
+                if isinstance(event, Done):
+                    # The answer is there; a client that leaves now does not undo it.
+                    await asyncio.shield(
+                        self.threads.append(
+                            request.session_id,
+                            conversation.turns[-1],
+                            metadata={"book_id": asked.book_id, "key_id": asked.key_id},
+                            is_new=thread is None,
+                        )
+                    )
+                yield event
+
+    async def _thread(self, asked: Asked) -> Thread | None:
+        """Read again: another turn may have gone before, and deleted or begun the session."""
+        session_id = asked.request.session_id
+        if "session_id" not in asked.request.model_fields_set:
+            return None
+        thread = await self.threads.load(session_id)
+        if thread is None and not asked.is_new:
+            raise no_session(session_id)
+        if thread is not None and asked.is_new and thread.metadata.get("key_id") != asked.key_id:
+            raise no_session(session_id)
+        return thread
+
+    async def counted(self, answering: Awaitable[Answer]) -> Answer:
+        """The answer to a question outside any conversation."""
+        started = time.perf_counter()
+        outcome: Event | None = None
+        try:
+            answer = await answering
+            outcome = Done(answer)
+            return answer
+        except BookError as problem:
+            outcome = Failed(problem)
+            raise
+        finally:
+            self._count(outcome, self.assistant.model_name, time.perf_counter() - started)
+
+    def _count(self, outcome: Event | None, model: str, seconds: float) -> None:
+        match outcome:
+            case Done(answer):
+                self.metrics.answered(answer, seconds)
+            case Failed():
+                self.metrics.turn_failed(model, seconds)
+            case _:
+                self.metrics.turn_cancelled(model, seconds)

@@ -1,0 +1,99 @@
+"""What every request gets: an id, a place in the log and the metrics, and headers that protect."""
+
+from __future__ import annotations
+
+import logging
+import re
+import time
+from collections.abc import MutableMapping
+from typing import Any
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from bythebook.models.identity import new_id
+from bythebook.server.logs import log_context
+from bythebook.server.metrics import Metrics, route_of
+from bythebook.server.problems import answer_problem, unexpected
+
+logger = logging.getLogger("bythebook.access")
+
+# A caller may send its own id to find a request again; anything odd is replaced.
+SANE_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
+SECURITY = {
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    "Referrer-Policy": "no-referrer",
+    "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Cache-Control": "no-store",
+}
+
+
+class Envelope:
+    """The outermost layer: whatever happens inside, the client gets a proper answer."""
+
+    def __init__(self, app: ASGIApp, metrics: Metrics) -> None:
+        self.app = app
+        self.metrics = metrics
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        given = Headers(scope=scope).get("x-request-id", "")
+        request_id = given if SANE_ID.fullmatch(given) else new_id()
+        state: MutableMapping[str, Any] = scope.setdefault("state", {})
+        state["request_id"] = request_id
+        started = time.perf_counter()
+        status = 0
+
+        async def dressed(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+                _dress(MutableHeaders(scope=message), state)
+            await send(message)
+
+        with log_context(request_id=request_id), self.metrics.in_flight():
+            try:
+                await self.app(scope, receive, dressed)
+            except Exception:
+                logger.exception("A request failed unexpectedly")
+                if status:  # too late for another answer; the connection is cut
+                    raise
+                await answer_problem(unexpected(), request_id)(scope, receive, dressed)
+            finally:
+                seconds = time.perf_counter() - started
+                route = route_of(scope)
+                self.metrics.request(scope["method"], route, status, seconds)
+                _log(scope, state, route, status, seconds)
+
+
+def _dress(headers: MutableHeaders, state: MutableMapping[str, Any]) -> None:
+    for name, value in SECURITY.items():
+        headers.setdefault(name, value)
+    headers["X-Request-ID"] = state["request_id"]
+    if rate := state.get("rate"):
+        for name, value in rate.headers().items():
+            headers[name] = value
+
+
+def _log(
+    scope: Scope, state: MutableMapping[str, Any], route: str | None, status: int, seconds: float
+) -> None:
+    """The path as the route writes it: what a person typed there stays out of the log."""
+    logger.info(
+        "%s %s %s",
+        scope["method"],
+        route or "other",
+        status or "left",
+        extra={
+            "method": scope["method"],
+            "route": route or "other",
+            "status": status,
+            "seconds": round(seconds, 4),
+            "key_id": state.get("key_id"),
+            "session_id": state.get("session_id"),
+        },
+    )

@@ -1,0 +1,250 @@
+"""How the service is doing: every part it rests on is asked, all at once and never for long."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Awaitable, Callable
+from importlib.metadata import version
+from weakref import WeakKeyDictionary
+
+from sqlalchemy import text
+from sqlalchemy.exc import SQLAlchemyError
+
+from bythebook.database.transaction import reading
+from bythebook.embedding.remote import RemoteEmbedder
+from bythebook.errors import BookError, StoreError
+from bythebook.library import Library
+from bythebook.models.agent_messages import AgentRequest
+from bythebook.models.book import BookInfo
+from bythebook.models.chat import ChatRequest
+from bythebook.models.chunk import now
+from bythebook.models.health import Dependency, Health, Info, Limits, ReadableBook
+from bythebook.models.moment import iso
+from bythebook.models.search import SearchQuery
+from bythebook.server.logs import Masks, secrets_of
+from bythebook.server.service import Service
+from bythebook.settings import Settings
+
+logger = logging.getLogger(__name__)
+
+VITAL = ("database", "index", "embedder")
+LONGEST = 3.0
+# Anyone may ask, so the parts are not asked more often than this.
+KEPT_SECONDS = 2.0
+# An embedding service takes money for every word.
+PAID_FOR_SECONDS = 30.0
+STARTED = time.monotonic()
+LINKS = {
+    "docs": "/docs",
+    "openapi": "/openapi.json",
+    "health": "/health",
+    "metrics": "/metrics",
+}
+
+Check = Callable[[Service], Awaitable[Dependency | None]]
+
+
+async def check_health(service: Service) -> Health:
+    """How the service is doing, at most two seconds ago."""
+    return await _watches.setdefault(service.library, HealthWatch()).check(service)
+
+
+class HealthWatch:
+    """Asks once for all who want to know at the same time."""
+
+    def __init__(self) -> None:
+        self._found: Health | None = None
+        self._found_at = 0.0
+        self._asking: asyncio.Task[Health] | None = None
+        self._opening_index: asyncio.Task[Dependency | None] | None = None
+        self._paid_at: float | None = None
+        self._down: set[str] = set()
+
+    async def check(self, service: Service) -> Health:
+        if self._found and time.monotonic() - self._found_at < KEPT_SECONDS:
+            return self._found
+        if self._asking is None or self._asking.done():
+            self._asking = asyncio.create_task(self._ask_all(service))
+        # One caller who leaves must not end it for the others.
+        return await asyncio.shield(self._asking)
+
+    async def _ask_all(self, service: Service) -> Health:
+        checks: dict[str, Check] = {
+            "database": _database,
+            "index": _index,
+            "embedder": self._embedder,
+            "language_model": _language_model,
+            "rate_limits": _rate_limits,
+            "worker": _worker,
+        }
+        found = await asyncio.gather(
+            *(self._ask(name, check, service) for name, check in checks.items())
+        )
+        dependencies = dict(zip(checks, found, strict=True))
+        down = {name for name, one in dependencies.items() if one.status == "down"}
+        self._found = Health(
+            status="down" if down.intersection(VITAL) else "degraded" if down else "ok",
+            version=version("bythebook"),
+            uptime_seconds=int(time.monotonic() - STARTED),
+            timestamp=iso(now()),
+            dependencies=dependencies,
+        )
+        self._found_at = time.monotonic()
+        return self._found
+
+    async def _ask(self, name: str, check: Check, service: Service) -> Dependency:
+        started = time.perf_counter()
+        task = self._task(name, check, service)
+        # Not waited for any longer than this, not even until it has noticed that it is cancelled.
+        done, _ = await asyncio.wait({task}, timeout=LONGEST)
+        latency = _since(started)
+        why: Exception | str
+        try:
+            if done:
+                answer = task.result() or Dependency(status="ok", latency_ms=latency)
+                self._note_up(name)
+                return answer
+            if name != "index":
+                task.cancel()
+            why = message = f"It did not answer within {LONGEST:g} seconds."
+        except (BookError, SQLAlchemyError) as problem:
+            why, message = problem, "It can't be reached or used; the log says why."
+            # A database's own words name hosts and users, which are not for every caller's eyes.
+            if isinstance(problem, BookError) and name != "database":
+                message = _fit_for_all(problem.message, service.settings)
+        except Exception as problem:
+            logger.exception("The check of %s failed", name)
+            why, message = problem, "The check itself failed; the log says why."
+        self._note_down(name, why)
+        return Dependency(status="down", latency_ms=latency, message=message)
+
+    def _task(self, name: str, check: Check, service: Service) -> asyncio.Task[Dependency | None]:
+        if name != "index":
+            return asyncio.create_task(_run(check, service))
+        # Opening an index must not be broken off: its folder would stay locked with no owner. The
+        # next to ask waits for the same one.
+        if self._opening_index is None or self._opening_index.done():
+            self._opening_index = asyncio.create_task(_run(check, service))
+        return self._opening_index
+
+    async def _embedder(self, service: Service) -> Dependency | None:
+        embedder = service.library.embedder
+        if not isinstance(embedder, RemoteEmbedder):
+            await embedder.embed_query("book")
+            return None
+        ago = None if self._paid_at is None else time.monotonic() - self._paid_at
+        if ago is not None and ago < PAID_FOR_SECONDS:
+            return Dependency(status="ok", message=f"It answered {ago:.0f} seconds ago.")
+        await embedder.check()
+        self._paid_at = time.monotonic()
+        return None
+
+    def _note_down(self, name: str, why: Exception | str) -> None:
+        if name not in self._down:
+            self._down.add(name)
+            logger.warning("%s is down: %s", name, why, extra={"dependency": name})
+
+    def _note_up(self, name: str) -> None:
+        if name in self._down:
+            self._down.remove(name)
+            logger.info("%s is back", name, extra={"dependency": name})
+
+
+_watches: WeakKeyDictionary[Library, HealthWatch] = WeakKeyDictionary()
+
+
+async def _run(check: Check, service: Service) -> Dependency | None:
+    return await check(service)
+
+
+async def _database(service: Service) -> None:
+    async with reading(service.library.engine) as connection:
+        # SQLite answers `SELECT 1` without a look at its file.
+        await connection.execute(text("SELECT version_num FROM alembic_version"))
+
+
+async def _index(service: Service) -> None:
+    info = await service.library.index_info()
+    if not info.healthy:
+        raise StoreError(f"The index is damaged: {info.status}.")
+
+
+async def _language_model(service: Service) -> Dependency | None:
+    model = service.assistant.language_model
+    if model is None:
+        return Dependency(status="not used", message="The built-in answerer quotes the book.")
+    started = time.perf_counter()
+    message = await model.check()
+    return Dependency(status="ok", latency_ms=_since(started), message=message or None)
+
+
+async def _rate_limits(service: Service) -> Dependency | None:
+    if not service.rate.limit:
+        return Dependency(status="not used", message="Keys have no limit.")
+    await service.rate.check()
+    return None
+
+
+async def _worker(service: Service) -> None:
+    task = service.worker._task
+    if task is None or task.done():
+        raise StoreError("The worker that ingests books has stopped.")
+
+
+def _since(started: float) -> float:
+    return round((time.perf_counter() - started) * 1000, 1)
+
+
+def _fit_for_all(message: str, settings: Settings) -> str:
+    """Without secrets, and with the names of settings in place of folders and addresses."""
+    message = message.replace(str(settings.home), "BYTHEBOOK_HOME")
+    message = message.replace(settings.openai_base_url, "OPENAI_BASE_URL")
+    if settings.qdrant_url:
+        message = message.replace(settings.qdrant_url, "QDRANT_URL")
+    return Masks(secrets_of(settings)).masked(message)
+
+
+async def make_info(service: Service, may_read: Callable[[str], bool]) -> Info:
+    """What the service is, and the books that this caller may read."""
+    books = await service.library.books()
+    return Info(
+        name="bythebook",
+        version=version("bythebook"),
+        books=[_readable(book) for book in books if may_read(book.book_id)],
+        answerer="language model" if service.settings.uses_language_model else "built-in",
+        model=service.assistant.model_name,
+        embedder=service.library.embedder.name,
+        limits=_limits(service.settings),
+        links=LINKS,
+    )
+
+
+def _readable(book: BookInfo) -> ReadableBook:
+    moments = [book.last_full_ingest, book.last_incremental_update]
+    return ReadableBook(
+        book_id=book.book_id,
+        title=book.title,
+        language=book.language,
+        total_chunks=book.total_chunks,
+        total_files=book.total_files,
+        base_url=book.base_url,
+        updated_at=max((moment for moment in moments if moment), default=None),
+    )
+
+
+def _limits(settings: Settings) -> Limits:
+    chat = ChatRequest.model_json_schema()["properties"]
+    agent = AgentRequest.model_json_schema()["properties"]
+    search = SearchQuery.model_json_schema()["properties"]
+    return Limits(
+        chat_message_characters=chat["message"]["maxLength"],
+        agent_message_characters=agent["message"]["maxLength"],
+        top_k=chat["top_k"]["maximum"],
+        search_characters=search["text"]["maxLength"],
+        search_results=search["limit"]["maximum"],
+        turns=settings.max_turns,
+        body_bytes=settings.max_body_kb * 1024,
+        requests_per_minute=settings.rate_limit or None,
+    )

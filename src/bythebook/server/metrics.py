@@ -1,0 +1,153 @@
+"""What an operator counts and measures, in the form that Prometheus reads."""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from importlib.metadata import version
+from typing import Any
+
+from prometheus_client import (
+    CollectorRegistry,
+    Counter,
+    Gauge,
+    Histogram,
+    Info,
+    ProcessCollector,
+    disable_created_metrics,
+    generate_latest,
+)
+from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4
+
+from bythebook.models.answer import Answer
+from bythebook.models.vocabulary import JobStatus
+
+METHODS = {"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"}
+OTHER = "other"
+LEFT = "left"
+# From a search in memory to an answer that a slow model takes its time over.
+REQUEST_SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120)
+TURN_SECONDS = (0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 30, 60, 90, 120)
+JOB_SECONDS = (1, 5, 15, 60, 300, 900, 3600, 14400)
+
+
+class Metrics:
+    """The figures of one app; two in one process don't mix theirs."""
+
+    def __init__(self) -> None:
+        # Its time of creation beside each figure would only double the page.
+        disable_created_metrics()  # type: ignore[no-untyped-call]
+        self.registry = registry = CollectorRegistry()
+        ProcessCollector(registry=registry)
+        Info("bythebook_build", "What is running.", registry=registry).info(
+            {"version": version("bythebook"), "python": platform.python_version()}
+        )
+
+        def counter(name: str, what: str, *labels: str) -> Counter:
+            return Counter(f"bythebook_{name}", what, labels, registry=registry)
+
+        def histogram(name: str, what: str, buckets: tuple[float, ...], *labels: str) -> Histogram:
+            return Histogram(f"bythebook_{name}", what, labels, buckets=buckets, registry=registry)
+
+        def gauge(name: str, what: str) -> Gauge:
+            return Gauge(f"bythebook_{name}", what, registry=registry)
+
+        self._requests = counter("http_requests", "Requests answered.", "method", "route", "status")
+        self._request_seconds = histogram(
+            "http_request_seconds",
+            "Seconds until a request was answered, a stream to its end.",
+            REQUEST_SECONDS,
+            "method",
+            "route",
+        )
+        self._being_served = gauge("http_requests_in_flight", "Requests being worked on.")
+        self._rate_limited = counter("rate_limited", "Requests refused because a key is used up.")
+        self._turns = counter("turns", "Questions by what became of them.", "outcome", "model")
+        self._turn_seconds = histogram(
+            "turn_seconds", "Seconds a question took.", TURN_SECONDS, "outcome"
+        )
+        self._fallbacks = counter(
+            "fallback_answers", "Answers quoted because the language model failed."
+        )
+        self._tokens = counter("tokens_used", "Tokens of the language model.", "model")
+        self._removed = counter(
+            "sentences_removed", "Sentences of a model that the book does not bear out."
+        )
+        self._searches = counter("searches", "Searches by who made them.", "by")
+        self._jobs = counter("ingestion_jobs", "Ingestion jobs that ended.", "status")
+        self._job_seconds = histogram(
+            "ingestion_job_seconds", "Seconds an ingestion job ran.", JOB_SECONDS
+        )
+        self._waiting = gauge("ingestion_jobs_waiting", "Ingestion jobs that wait their turn.")
+        self._archived = counter("threads_archived", "Conversations archived for being idle.")
+
+        # There from the start, so that a rise from nothing shows as a rise.
+        for by in ("answer", "request"):
+            self._searches.labels(by)
+        for status in ("completed", "failed"):
+            self._jobs.labels(status)
+
+    def request(self, method: str, route: str | None, status: int, seconds: float) -> None:
+        """A request has ended. `route` is the template of its path, None where none fits;
+        `status` is 0 when the caller left before it was answered."""
+        method = method if method in METHODS else OTHER
+        route = route or OTHER
+        self._requests.labels(method, route, str(status) if status else LEFT).inc()
+        self._request_seconds.labels(method, route).observe(seconds)
+
+    @contextmanager
+    def in_flight(self) -> Iterator[None]:
+        """Around the work on a request."""
+        with self._being_served.track_inprogress():
+            yield
+
+    def rate_limited(self) -> None:
+        self._rate_limited.inc()
+
+    def answered(self, answer: Answer, seconds: float) -> None:
+        """A turn ended with an answer, or with the refusal that the book does not say."""
+        self._turn("refused" if answer.refused else "answered", answer.model, seconds)
+        self._searches.labels("answer").inc(len(answer.tool_calls))
+        self._removed.inc(answer.removed)
+        if answer.tokens_used:
+            self._tokens.labels(answer.model).inc(answer.tokens_used)
+        if answer.status == "fallback":
+            self._fallbacks.inc()
+
+    def turn_failed(self, model: str, seconds: float) -> None:
+        self._turn("failed", model, seconds)
+
+    def turn_cancelled(self, model: str, seconds: float) -> None:
+        """Whoever asked went away before the answer was there."""
+        self._turn("cancelled", model, seconds)
+
+    def _turn(self, outcome: str, model: str, seconds: float) -> None:
+        self._turns.labels(outcome, model).inc()
+        self._turn_seconds.labels(outcome).observe(seconds)
+
+    def searched(self) -> None:
+        """A caller searched; what an answer searched is counted with the answer."""
+        self._searches.labels("request").inc()
+
+    def job_ended(self, status: JobStatus, seconds: float | None = None) -> None:
+        self._jobs.labels(status).inc()
+        if seconds is not None:
+            self._job_seconds.observe(seconds)
+
+    def jobs_waiting(self, count: int) -> None:
+        self._waiting.set(count)
+
+    def threads_archived(self, count: int) -> None:
+        self._archived.inc(count)
+
+    def render(self) -> tuple[bytes, str]:
+        """The page that Prometheus reads, and its content type."""
+        return generate_latest(self.registry), CONTENT_TYPE_PLAIN_0_0_4
+
+
+def route_of(scope: Mapping[str, Any]) -> str | None:
+    """The template of the path that a request was routed to, once it was; never the path itself,
+    of which there are as many as there are callers' ideas."""
+    path = getattr(scope.get("route"), "path", None)
+    return path if isinstance(path, str) else None

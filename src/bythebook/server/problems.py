@@ -1,0 +1,158 @@
+"""Errors as they leave the service: one shape for all of them."""
+
+from __future__ import annotations
+
+import logging
+from http import HTTPStatus
+from typing import Any
+
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse
+from pydantic import BaseModel, ConfigDict, Field
+from starlette.exceptions import HTTPException
+
+from bythebook.errors import BookError, BookNotFound, InputError
+from bythebook.models.chunk import now
+from bythebook.models.moment import IsoMoment, iso
+
+logger = logging.getLogger(__name__)
+
+EXAMPLE: dict[str, Any] = {
+    "error": "E005",
+    "message": "The field message is not usable: it should have at least 1 character.",
+    "suggested_action": "Change the field message and send the request again.",
+    "details": {"field": "message"},
+    "request_id": "0b6ff1a2-9d0c-4d6e-8f43-0f6c5e1c9a11",
+    "timestamp": "2026-11-15T09:30:00.000Z",
+}
+# Any request may meet these.
+ALWAYS = (413, 503)
+WHY = {
+    400: "A field or parameter can't be used; `details.field` names it.",
+    401: "There is no key, or it is wrong, expired or revoked.",
+    403: "The key is good, but not for this.",
+    404: "There is no such book, passage, session or job.",
+    409: "Somebody else is doing this right now, or it was done already.",
+    413: "The body is larger than the service takes.",
+    429: "The key's requests of this minute are used up; `Retry-After` says when to come back.",
+    500: "The service is not set up for this, or something went wrong inside.",
+    503: "Something the service depends on is down, or it has its hands full.",
+}
+
+
+class Problem(BaseModel):
+    """Every error: what happened, what to do, and how to find it in the log."""
+
+    model_config = ConfigDict(json_schema_extra={"example": EXAMPLE})
+
+    error: str = Field(description="Code of the error.")
+    message: str = Field(description="What happened.")
+    suggested_action: str = Field(description="What to do about it.")
+    details: dict[str, Any] | None = Field(default=None, description="More, such as the field.")
+    request_id: str = Field(description="The same as in the header X-Request-ID and in the log.")
+    timestamp: IsoMoment
+
+    @classmethod
+    def of(cls, error: BookError, request_id: str) -> Problem:
+        return cls(
+            error=error.code,
+            message=error.message,
+            suggested_action=error.action,
+            details=error.details or None,
+            request_id=request_id,
+            timestamp=iso(now()),
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        return self.model_dump(mode="json", exclude_none=True)
+
+
+def problems(*statuses: int) -> dict[int | str, dict[str, Any]]:
+    """What a route may answer besides its result, for its documentation."""
+    return {
+        status: {"model": Problem, "description": WHY[status]}
+        for status in sorted({*statuses, *ALWAYS})
+    }
+
+
+def keyed(*statuses: int) -> dict[int | str, dict[str, Any]]:
+    """The same for a route that takes a key."""
+    return problems(400, 401, 403, 429, *statuses)
+
+
+def answer_problem(
+    error: BookError,
+    request_id: str,
+    status: int | None = None,
+    headers: dict[str, str] | None = None,
+) -> JSONResponse:
+    status = status or error.http_status
+    given = dict(headers or {})
+    if status == HTTPStatus.UNAUTHORIZED:
+        given.setdefault("WWW-Authenticate", "Bearer")
+    if status == HTTPStatus.SERVICE_UNAVAILABLE:
+        given.setdefault("Retry-After", "5")
+    return JSONResponse(Problem.of(error, request_id).to_json(), status, given)
+
+
+def unexpected() -> BookError:
+    return BookError(
+        "Something went wrong inside bythebook.",
+        action="Look for the request_id in its log; if it happens again, report it.",
+    )
+
+
+def handle_problems(app: FastAPI) -> None:
+    """Every error that a route raises takes the one shape."""
+
+    async def on_book_error(request: Request, error: Exception) -> JSONResponse:
+        assert isinstance(error, BookError)
+        if error.http_status >= HTTPStatus.INTERNAL_SERVER_ERROR:
+            logger.warning("A request failed: %s", error.message, extra={"error": error.code})
+        return answer_problem(error, request.state.request_id)
+
+    async def on_invalid(request: Request, error: Exception) -> JSONResponse:
+        assert isinstance(error, RequestValidationError)
+        return answer_problem(_invalid(error), request.state.request_id)
+
+    async def on_http_error(request: Request, error: Exception) -> JSONResponse:
+        assert isinstance(error, HTTPException)
+        headers = dict(error.headers or {})
+        return answer_problem(
+            _http_error(error, request), request.state.request_id, error.status_code, headers
+        )
+
+    app.add_exception_handler(BookError, on_book_error)
+    app.add_exception_handler(RequestValidationError, on_invalid)
+    app.add_exception_handler(HTTPException, on_http_error)
+
+
+def _invalid(error: RequestValidationError) -> InputError:
+    """The first thing that is wrong, under its name; the client's own text is not sent back."""
+    first = error.errors()[0]
+    if first["type"] == "json_invalid":
+        return InputError("The body is not JSON.", action="Send a JSON object.")
+    place = [str(part) for part in first["loc"]]
+    # "body" says nothing where a field follows; of a body as a whole it is all there is.
+    name = ".".join(place[1:]) or place[0]
+    reason = first["msg"].removeprefix("Value error, ")
+    reason = reason[:1].lower() + reason[1:]
+    return InputError(
+        f"The field {name} is not usable: {reason}.",
+        action=f"Change the field {name} and send the request again.",
+        details={"field": name},
+    )
+
+
+def _http_error(error: HTTPException, request: Request) -> BookError:
+    if error.status_code == HTTPStatus.NOT_FOUND:
+        return BookNotFound(
+            "There is nothing at this address.", action="`GET /docs` lists what there is."
+        )
+    if error.status_code == HTTPStatus.METHOD_NOT_ALLOWED:
+        return InputError(
+            f"This address does not take {request.method}.",
+            action="`GET /docs` lists what there is.",
+        )
+    return InputError(f"{error.detail}.".replace("..", "."), action="See `GET /docs`.")

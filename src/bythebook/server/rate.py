@@ -1,0 +1,165 @@
+"""How many requests a key may make in a minute, counted here or in a Redis that services share."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import math
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from urllib.parse import urlsplit
+
+from limits import RateLimitItemPerMinute
+from limits.aio.storage import MemoryStorage, RedisStorage
+from limits.aio.strategies import MovingWindowRateLimiter
+from redis.asyncio import BlockingConnectionPool, Redis
+from redis.asyncio.retry import Retry
+from redis.backoff import NoBackoff
+from redis.exceptions import AuthenticationError, RedisError
+from redis.exceptions import ConnectionError as NoConnection
+from redis.exceptions import TimeoutError as TooSlow
+
+from bythebook.errors import ConfigurationError, StoreError, TooManyRequests
+from bythebook.settings import Settings
+
+# A request waits for the count, so a Redis that does not answer must be noticed soon.
+_SECONDS_TO_ANSWER = 2.0
+_CONNECTIONS = 16
+_SECONDS_FOR_A_CONNECTION = 5.0
+# Redis tells when a request was made to a tenth of a millisecond, and counts more finely.
+_ROUNDING = 0.001
+
+
+@dataclass(frozen=True)
+class Rate:
+    """What is left of a key's minute after a request."""
+
+    allowed: bool
+    limit: int
+    remaining: int
+    # The second from which on the oldest request counts no more.
+    reset: int
+    retry_after: int = 0
+
+    def headers(self) -> dict[str, str]:
+        if not self.limit:
+            return {}
+        told = {
+            "X-RateLimit-Limit": str(self.limit),
+            "X-RateLimit-Remaining": str(self.remaining),
+            "X-RateLimit-Reset": str(self.reset),
+        }
+        return told if self.allowed else {**told, "Retry-After": str(self.retry_after)}
+
+    def error(self) -> TooManyRequests:
+        return TooManyRequests(
+            f"The key has made its {self.limit} requests of this minute.",
+            action=f"Try again in {self.retry_after} s.",
+            details={"limit": self.limit, "retry_after": self.retry_after},
+        )
+
+
+class RateLimits:
+    """Counts in a window that moves: any 60 seconds hold at most so many requests, where minutes
+    of the clock would let through twice as many around their change. A refused request does not
+    count, so a caller that keeps knocking is let in as soon as the oldest one is a minute old."""
+
+    def __init__(self, settings: Settings) -> None:
+        self.limit = settings.rate_limit
+        self._pool = _pool(settings.redis_url.get_secret_value()) if settings.redis_url else None
+        self._storage: MemoryStorage | RedisStorage = (
+            _redis_storage(self._pool) if self._pool else MemoryStorage()
+        )
+        self._window = MovingWindowRateLimiter(self._storage)
+
+    async def hit(self, key_id: str) -> Rate:
+        """Count a request of this key, if it may still make one."""
+        if not self.limit:
+            return Rate(allowed=True, limit=0, remaining=0, reset=0)
+        item = RateLimitItemPerMinute(self.limit)
+        with _redis_errors():
+            allowed = await self._window.hit(item, key_id)
+            window = await self._window.get_window_stats(item, key_id)
+        now = time.time()
+        free_at = max(window.reset_time, now) + _ROUNDING
+        return Rate(
+            allowed=allowed,
+            limit=self.limit,
+            # Others may have asked, or a place may have come free, between the two questions.
+            remaining=max(0, window.remaining) if allowed else 0,
+            reset=math.floor(free_at) + 1,
+            retry_after=0 if allowed else min(60, math.floor(free_at - now) + 1),
+        )
+
+    async def check(self) -> None:
+        """Raises when the Redis that counts can't be reached."""
+        if self._pool:
+            with _redis_errors():
+                await Redis(connection_pool=self._pool).ping()
+
+    async def close(self) -> None:
+        if self._pool:
+            await self._pool.aclose()
+        elif isinstance(self._storage, MemoryStorage) and self._storage.timer:
+            self._storage.timer.cancel()
+            await asyncio.wait([self._storage.timer])
+
+
+def _pool(url: str) -> BlockingConnectionPool:
+    try:
+        parts = urlsplit(url)
+        if parts.scheme not in ("redis", "rediss") or not parts.hostname:
+            raise ValueError("no Redis address")
+        if parts.path.strip("/") and not parts.path.strip("/").isdecimal():
+            raise ValueError("no number of a database")
+        pool = BlockingConnectionPool.from_url(
+            url,
+            max_connections=_CONNECTIONS,
+            timeout=_SECONDS_FOR_A_CONNECTION,
+            socket_timeout=_SECONDS_TO_ANSWER,
+            socket_connect_timeout=_SECONDS_TO_ANSWER,
+            # Once: a connection from before Redis was started again is replaced, and one that is
+            # refused is told at once.
+            retry=Retry(NoBackoff(), 1, supported_errors=(NoConnection,)),
+        )
+        # Opens nothing, but refuses an option that there is not.
+        pool.make_connection()  # type: ignore[no-untyped-call]
+    except (ValueError, TypeError):
+        # Not `from` the cause: its words can hold the password.
+        raise ConfigurationError(
+            "BYTHEBOOK_REDIS_URL is not the address of a Redis.",
+            action="Give one such as redis://:password@host:6379/0.",
+        ) from None
+    return pool
+
+
+def _redis_storage(pool: BlockingConnectionPool) -> RedisStorage:
+    return RedisStorage(
+        "redis://",
+        implementation="redispy",
+        key_prefix="bythebook",
+        connection_pool=pool,  # type: ignore[arg-type]
+    )
+
+
+@contextlib.contextmanager
+def _redis_errors() -> Iterator[None]:
+    try:
+        yield
+    except (RedisError, OSError) as problem:
+        raise StoreError(
+            f"The Redis that counts requests can't be used: {_reason(problem)}.",
+            action="Check that it runs and that BYTHEBOOK_REDIS_URL is right, then try again.",
+        ) from problem
+
+
+def _reason(problem: RedisError | OSError) -> str:
+    """In our words: theirs name addresses that are not for every caller's eyes."""
+    if isinstance(problem, AuthenticationError):
+        return "it does not accept the name or password"
+    if isinstance(problem, TooSlow):
+        return f"it did not answer within {_SECONDS_TO_ANSWER:g} s"
+    if isinstance(problem, NoConnection | OSError):
+        return "there is no connection to it"
+    return "it refused the command"

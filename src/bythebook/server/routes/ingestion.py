@@ -1,0 +1,221 @@
+"""Bringing books into the index over HTTP."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from fastapi import APIRouter, Header, Query, Request, Response
+from fastapi import Path as InPath
+from fastapi.responses import JSONResponse
+from pydantic import BaseModel, ConfigDict, Field
+
+from bythebook.errors import NotAllowed
+from bythebook.ingestion.jobs import no_such_job
+from bythebook.models.changes import BookChanges
+from bythebook.models.job import IngestionJob
+from bythebook.models.vocabulary import IngestionMode
+from bythebook.reading.manifest import BOOK_ID
+from bythebook.server.access import Admin, Serving
+from bythebook.server.caller import Caller, unknown_book
+from bythebook.server.folders import Source, find_new_book
+from bythebook.server.problems import keyed, problems
+from bythebook.server.service import Service
+from bythebook.server.webhook import Deliveries, check_signature, read_push
+
+router = APIRouter(prefix="/ingestion", tags=["ingestion"])
+
+# The greatest number of a job that PostgreSQL can be asked for.
+MAX_JOB_ID = 2**31 - 1
+
+BookId = Annotated[str | None, Query(pattern=BOOK_ID, description="Id of a book.")]
+NewPath = Annotated[
+    str | None,
+    Query(min_length=1, max_length=1000, description="Folder below BYTHEBOOK_BOOKS_FOLDER."),
+]
+LOCATION: dict[str, Any] = {
+    "Location": {"description": "Where the job can be followed.", "schema": {"type": "string"}}
+}
+
+
+class IngestionRequest(BaseModel):
+    """Which book to bring up to date: one that the index knows, or one below the books folder."""
+
+    model_config = ConfigDict(
+        extra="forbid",
+        json_schema_extra={
+            "examples": [
+                {"book_id": "physical-ai-robotics"},
+                {"path": "my-new-book", "mode": "incremental"},
+                {"book_id": "physical-ai-robotics", "mode": "full"},
+            ]
+        },
+    )
+
+    book_id: str | None = Field(
+        default=None,
+        pattern=BOOK_ID,
+        description="Id of the book; the only or configured one without it.",
+    )
+    path: str | None = Field(
+        default=None,
+        min_length=1,
+        max_length=1000,
+        description="Folder of the book below BYTHEBOOK_BOOKS_FOLDER; the one that it was last "
+        "read from without it.",
+    )
+    mode: IngestionMode = Field(
+        default="incremental",
+        description="incremental: only what changed; full: read every file again, reusing "
+        "vectors; recreate: build the book's index anew.",
+    )
+
+
+class WebhookReply(BaseModel):
+    """A webhook that there is nothing to do about."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [
+                {"status": "pong", "reason": None},
+                {"status": "ignored", "reason": "It is not a push to the default branch."},
+            ]
+        }
+    )
+
+    status: Literal["pong", "ignored"]
+    reason: str | None = None
+
+
+@router.post(
+    "/trigger",
+    summary="Bring a book up to date",
+    status_code=202,
+    response_description="The job, which waits its turn.",
+    responses={202: {"headers": LOCATION}, **keyed(404, 409)},
+)
+async def trigger(
+    request: IngestionRequest, caller: Admin, service: Serving, response: Response
+) -> IngestionJob:
+    """Queue an ingest of a book. Answers go on meanwhile; one job runs at a time."""
+    source = await _source(caller, service, request.book_id, request.path)
+    job = await service.worker.submit(source, request.mode)
+    response.headers["Location"] = _place(job)
+    return job
+
+
+@router.get("/status", summary="List ingestion jobs", responses=keyed(404))
+async def jobs(
+    caller: Admin,
+    service: Serving,
+    book_id: BookId = None,
+    limit: Annotated[int, Query(ge=1, le=1000, description="How many jobs.")] = 50,
+) -> list[IngestionJob]:
+    """Jobs, newest first, of one book or of all."""
+    if book_id is not None and not caller.may_read(book_id):
+        raise unknown_book(book_id)
+    books = caller.key.books if caller.key else None
+    return await service.library.jobs(book_id, limit, books=books)
+
+
+@router.get("/status/{job_id}", summary="Follow an ingestion job", responses=keyed(404))
+async def job(
+    job_id: Annotated[int, InPath(ge=1, le=MAX_JOB_ID)], caller: Admin, service: Serving
+) -> IngestionJob:
+    """How far a job is, or how it ended."""
+    found = await service.library.job(job_id)
+    if not caller.may_read(found.book_id):
+        raise no_such_job(job_id)
+    return found
+
+
+@router.get("/changes", summary="What an ingest would do", responses=keyed(404))
+async def changes(
+    caller: Admin, service: Serving, book_id: BookId = None, path: NewPath = None
+) -> BookChanges:
+    """Compare a book's files with the index; nothing is written."""
+    source = await _source(caller, service, book_id, path)
+    return await service.library.changes(source.folder, book_id=source.book_id)
+
+
+@router.post(
+    "/webhook/github",
+    summary="Take a push from GitHub",
+    response_model=WebhookReply,
+    response_description="There is nothing to do.",
+    responses={
+        202: {"model": IngestionJob, "description": "The job.", "headers": LOCATION},
+        **problems(400, 401, 403, 404, 409),
+    },
+    openapi_extra={
+        "requestBody": {
+            "required": True,
+            "description": "GitHub's event, as it was signed.",
+            "content": {
+                "application/json": {
+                    "schema": {"type": "object"},
+                    "example": {
+                        "ref": "refs/heads/main",
+                        "repository": {"default_branch": "main"},
+                    },
+                }
+            },
+        }
+    },
+)
+async def webhook(
+    request: Request,
+    service: Serving,
+    book_id: BookId = None,
+    x_hub_signature_256: Annotated[
+        str | None, Header(description="HMAC-SHA256 of the body, as `sha256=…`.")
+    ] = None,
+    x_github_event: Annotated[str | None, Header(description="`push` or `ping`.")] = None,
+) -> WebhookReply | JSONResponse:
+    """A push to the default branch brings the book up to date, after a `git pull` where its
+    folder is a checkout. The signature takes the place of a key."""
+    body = await request.body()
+    check_signature(service.settings.webhook_secret, x_hub_signature_256, body)
+    if x_github_event == "ping":
+        return WebhookReply(status="pong")
+    if x_github_event != "push":
+        return WebhookReply(status="ignored", reason="It is not a push.")
+    ignored = read_push(body).why_ignored()
+    if ignored:
+        return WebhookReply(status="ignored", reason=ignored)
+    queued = await _take_push(service, book_id, body)
+    headers = {"Location": _place(queued)}
+    return JSONResponse(queued.model_dump(mode="json"), 202, headers)
+
+
+async def _take_push(service: Service, book_id: str | None, body: bytes) -> IngestionJob:
+    book = await service.library.book(book_id)
+    seen = Deliveries(service.library.engine)
+    digest = await seen.note(book.book_id, body)
+    try:
+        return await service.worker.submit(Source(book.book_id, Path(book.source)), push=True)
+    except BaseException:
+        await seen.forget(digest)
+        raise
+
+
+async def _source(
+    caller: Caller, service: Service, book_id: str | None, path: str | None
+) -> Source:
+    if path is None:
+        book = await caller.book(service.library, book_id)
+        return Source(book.book_id, Path(book.source))
+    if book_id is not None and not caller.may_read(book_id):
+        raise unknown_book(book_id)
+    source = await find_new_book(service.settings.books_folder, path, book_id)
+    if not caller.may_read(source.book_id):
+        raise NotAllowed(
+            f"This key is for certain books, and {source.book_id!r} is not one of them.",
+            action="Use a key for that book, or give the `book_id` that the book shall have.",
+            details={"field": "path"},
+        )
+    return source
+
+
+def _place(job: IngestionJob) -> str:
+    return f"/ingestion/status/{job.job_id}"

@@ -1,0 +1,93 @@
+"""Search, and what stands around a passage."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Path, Query
+
+from bythebook.models.chunk import Uuid
+from bythebook.models.search import (
+    ContextResponse,
+    LessonResponse,
+    PassageEntry,
+    SearchQuery,
+    SearchResponse,
+)
+from bythebook.retrieval.context import MAX_NEIGHBOURS
+from bythebook.server.access import Reader, Serving
+from bythebook.server.examples import CONTEXT, SEARCH, WHOLE_LESSON, answers
+from bythebook.server.problems import keyed
+
+router = APIRouter(tags=["passages"])
+
+BookId = Annotated[
+    str | None, Query(min_length=1, max_length=100, description="Default: the only book.")
+]
+Neighbours = Annotated[int, Query(ge=0, le=MAX_NEIGHBOURS)]
+
+
+@router.post(
+    "/search",
+    summary="Search a book",
+    response_model=SearchResponse,
+    responses={**keyed(404), **answers(SEARCH, "What was found, best first.")},
+)
+async def search(service: Serving, caller: Reader, query: SearchQuery) -> SearchResponse:
+    """The passages that fit best, by meaning and by words. `score` is calibrated: about how likely
+    the book answers the question. Every given filter must match; note that
+    `hardware_tier_filter` is 1 unless given."""
+    wanted = query.book_id if "book_id" in query.model_fields_set else None
+    book = await caller.book(service.library, wanted)
+    query = query.model_copy(update={"book_id": book.book_id})
+    found = await service.library.search(query)
+    service.metrics.searched()
+    return SearchResponse.of(query, found.passages, found.total)
+
+
+@router.get(
+    "/context/{chunk_id}",
+    summary="A passage and its neighbours",
+    response_model=ContextResponse,
+    responses={**keyed(404), **answers(CONTEXT, "The passages.")},
+)
+async def context(
+    service: Serving,
+    caller: Reader,
+    chunk_id: Annotated[Uuid, Path(description="The id of a passage.")],
+    book_id: BookId = None,
+    before: Neighbours = 1,
+    after: Neighbours = 1,
+) -> ContextResponse:
+    """In reading order, within the lesson."""
+    book = await caller.book(service.library, book_id)
+    passages = await service.library.context(book.book_id, chunk_id, before, after)
+    return ContextResponse(
+        book_id=book.book_id,
+        chunk_id=chunk_id,
+        passages=[PassageEntry.of(passage) for passage in passages],
+    )
+
+
+@router.get(
+    "/lesson/{parent_doc_id}",
+    summary="A whole lesson",
+    response_model=LessonResponse,
+    responses={**keyed(404), **answers(WHOLE_LESSON, "The lesson.")},
+)
+async def lesson(
+    service: Serving,
+    caller: Reader,
+    parent_doc_id: Annotated[Uuid, Path(description="The parent_doc_id of a passage.")],
+    book_id: BookId = None,
+) -> LessonResponse:
+    """Every passage of it, in reading order."""
+    book = await caller.book(service.library, book_id)
+    passages = await service.library.lesson(book.book_id, parent_doc_id)
+    return LessonResponse(
+        book_id=book.book_id,
+        parent_doc_id=parent_doc_id,
+        title=passages[0].metadata.title,
+        url=passages[0].metadata.url.partition("#")[0],
+        passages=[PassageEntry.of(passage) for passage in passages],
+    )

@@ -1,0 +1,112 @@
+"""Running the service: it listens, and when it is told to stop it lets running answers finish."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import socket
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+import uvicorn
+
+from bythebook.errors import ConfigurationError
+from bythebook.keys import Keys
+from bythebook.server.access import is_loopback
+from bythebook.server.app import make_app
+from bythebook.server.logs import configure_logging
+from bythebook.server.metrics import Metrics
+from bythebook.server.service import Service, open_service
+from bythebook.settings import Settings
+
+# After running answers were told to end, what is still open is cut.
+LAST_SECONDS = 5
+
+
+async def serve(settings: Settings, when_ready: Callable[[Server], None]) -> None:
+    """Listen until told to stop, by a signal or by `should_exit` of what `when_ready` gets."""
+    configure_logging(settings)
+    with _listening(settings) as listener:
+        async with open_service(settings, Metrics()) as service:
+            await _check_keys(settings, service.keys)
+            config = uvicorn.Config(
+                make_app(settings, service),
+                log_config=None,
+                access_log=False,
+                server_header=False,
+                proxy_headers=False,
+                timeout_graceful_shutdown=int(settings.shutdown_seconds) + LAST_SECONDS,
+            )
+            server = Server(config, service, _address(listener), when_ready)
+            await server.serve(sockets=[listener])
+
+
+def new_event_loop() -> Callable[[], asyncio.AbstractEventLoop] | None:
+    """uvloop's where there is one, which is faster than Python's own."""
+    return uvicorn.Config("").get_loop_factory()
+
+
+class Server(uvicorn.Server):
+    """Tells running answers to end, and exits as one that was asked to, not as one that died."""
+
+    def __init__(
+        self,
+        config: uvicorn.Config,
+        service: Service,
+        address: str,
+        when_ready: Callable[[Server], None],
+    ) -> None:
+        super().__init__(config)
+        self.service = service
+        self.address = address
+        self.when_ready = when_ready
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        self.when_ready(self)
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        seconds = self.service.settings.shutdown_seconds
+        ending = asyncio.create_task(self.service.assistant.stop(seconds))
+        await super().shutdown(sockets)
+        ending.cancel()
+        await asyncio.gather(ending, return_exceptions=True)
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        handled = (signal.SIGINT, signal.SIGTERM)
+        before = {number: signal.signal(number, self.handle_exit) for number in handled}
+        try:
+            yield
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
+
+
+async def _check_keys(settings: Settings, keys: Keys) -> None:
+    if not is_loopback(settings.host) and not await keys.usable():
+        raise ConfigurationError(
+            f"The service does not listen on {settings.host} without a key, since anybody could "
+            "use it.",
+            action="Make one with `bythebook keys create NAME`, or listen on 127.0.0.1.",
+        )
+
+
+@contextmanager
+def _listening(settings: Settings) -> Iterator[socket.socket]:
+    family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
+    try:
+        listener = socket.create_server((settings.host, settings.port), family=family, backlog=2048)
+    except OSError as problem:
+        raise ConfigurationError(
+            f"The service can't listen on {settings.host}, port {settings.port}: "
+            f"{problem.strerror or problem}.",
+            action="Choose another with --host and --port, or stop what listens there.",
+        ) from problem
+    with listener:
+        yield listener
+
+
+def _address(listener: socket.socket) -> str:
+    host, port, *_ = listener.getsockname()
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"

@@ -1,0 +1,147 @@
+"""The one who ingests while others answer: one job at a time, in order."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+
+from bythebook.errors import BookError, BusyError
+from bythebook.library import Library
+from bythebook.models.job import IngestionJob
+from bythebook.models.vocabulary import IngestionMode
+from bythebook.server.checkout import is_checkout, pull
+from bythebook.server.folders import Source
+
+# Until a book that another process writes is looked at again.
+BUSY_PAUSE = 1.0
+# Until the database is asked again after it failed.
+TROUBLE_PAUSE = 5.0
+
+log = logging.getLogger(__name__)
+
+
+class Worker:
+    """The queue is the database's: what waits there survives the service and is taken up by the
+    next one. Several services may share a database, for a job has one that claims it."""
+
+    def __init__(
+        self, library: Library, on_ended: Callable[[IngestionJob], None] = lambda _job: None
+    ) -> None:
+        self.library = library
+        self.on_ended = on_ended
+        self.jobs = library.job_table
+        self.waiting = 0
+        self.running: int | None = None
+        self._wake = asyncio.Event()
+        self._task: asyncio.Task[None] | None = None
+        # Between reading the queue and changing it nothing else may.
+        self._changing = asyncio.Lock()
+        # Whether a job pulls its checkout first; of jobs that are not in here nobody knows.
+        self._pulls: dict[int, bool] = {}
+
+    async def start(self) -> None:
+        """Say which jobs the last service did not survive, and take up those it did not begin."""
+        await self.jobs.fail_interrupted(self.library.locks.is_writing)
+        self._task = asyncio.create_task(self._work(), name="ingestion")
+
+    async def stop(self) -> None:
+        """End the job that runs, with all its finished files in; those that wait go on waiting."""
+        if self._task is None:
+            return
+        self._task.cancel()
+        await asyncio.gather(self._task, return_exceptions=True)
+        self._task = None
+
+    async def submit(
+        self, source: Source, mode: IngestionMode = "incremental", *, push: bool = False
+    ) -> IngestionJob:
+        """Queue a job, unless one of the book waits or runs. A push is never too much: one job
+        that has not begun will see what it brought, and one that has is followed by another."""
+        async with self._changing:
+            await self.jobs.fail_interrupted(self.library.locks.is_writing)
+            others = await self.jobs.list(source.book_id, statuses=("queued", "running"))
+            waiting = next((job for job in others if job.status == "queued"), None)
+            if push and waiting:
+                self._pulls[waiting.job_id] = True
+                return waiting
+            if not push:
+                await self._refuse_second(source.book_id, others)
+            job = await self.jobs.queue(source.book_id, mode, str(source.folder))
+            self._pulls[job.job_id] = push
+            self.waiting += 1
+        self._wake.set()
+        return job
+
+    async def _refuse_second(self, book_id: str, others: list[IngestionJob]) -> None:
+        if others:
+            job = others[-1]
+            raise BusyError(
+                f"Job {job.job_id} for {book_id} is {job.status} already.",
+                action=f"Wait until it ends; `GET /ingestion/status/{job.job_id}` tells.",
+                details={"book_id": book_id, "job_id": job.job_id},
+            )
+        if await asyncio.to_thread(self.library.locks.is_writing, book_id):
+            raise BusyError(
+                f"Another process is writing {book_id}.",
+                action="Wait until it ends; `GET /ingestion/status` tells.",
+                details={"book_id": book_id},
+            )
+
+    async def _work(self) -> None:
+        while True:
+            self._wake.clear()
+            try:
+                pause = await self._run_next()
+            except Exception:
+                log.exception("The queue of ingestion jobs can't be read or written")
+                pause = TROUBLE_PAUSE
+            if pause != 0:
+                with suppress(TimeoutError):
+                    async with asyncio.timeout(pause):
+                        await self._wake.wait()
+
+    async def _run_next(self) -> float | None:
+        """Run the oldest job whose book nobody writes; tells when to look again, None if only a
+        new job is a reason to."""
+        queued = await self.jobs.list(limit=None, statuses=["queued"])
+        self.waiting = len(queued)
+        for job in reversed(queued):
+            if not await asyncio.to_thread(self.library.locks.is_writing, job.book_id):
+                self.waiting -= 1
+                await self._run(job)
+                return 0
+        return BUSY_PAUSE if queued else None
+
+    async def _run(self, job: IngestionJob) -> None:
+        self.running = job.job_id
+        about = {"job_id": job.job_id, "book_id": job.book_id}
+        log.info("Job %d for %s begins", job.job_id, job.book_id, extra=about)
+        try:
+            done = await self.library.run_job(job.job_id, before=lambda: self._prepare(job))
+            if done:
+                log.info("Job %d for %s is done", job.job_id, job.book_id, extra=about)
+        except BookError as problem:
+            log.warning("Job %d for %s failed: %s", job.job_id, job.book_id, problem, extra=about)
+            # Somebody who was quicker with the lock is no reason to give up.
+            if not isinstance(problem, BusyError):
+                await self.jobs.give_up(job.job_id, problem)
+        except Exception as problem:
+            log.exception("Job %d for %s failed", job.job_id, job.book_id, extra=about)
+            await self.jobs.give_up(job.job_id, problem)
+        finally:
+            self.running = None
+        ended = await self.jobs.get(job.job_id)
+        if ended.completed_at is not None:
+            self.on_ended(ended)
+
+    async def _prepare(self, job: IngestionJob) -> None:
+        settings = self.library.settings
+        async with self._changing:  # a push that finds the job still waiting counts on it
+            webhooks = settings.webhook_secret is not None
+            wanted = self._pulls.pop(job.job_id, webhooks)
+        folder = Path(job.source or "")
+        if wanted and settings.webhook_pull and await asyncio.to_thread(is_checkout, folder):
+            await pull(folder)

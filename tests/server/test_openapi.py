@@ -1,0 +1,106 @@
+"""The service keeps what its OpenAPI document promises, whatever is sent to it."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pydantic import BaseModel
+from sqlalchemy import insert, select
+
+from bythebook.database.engine import open_database
+from bythebook.database.tables import books, files
+from bythebook.models.agent_messages import AgentResponse
+from bythebook.models.chat import ChatResponse
+from bythebook.models.search import ContextResponse, LessonResponse, SearchResponse
+from bythebook.models.thread import ConversationThread
+from bythebook.server import examples
+from bythebook.server.app import make_app
+from bythebook.server.events import EVENTS
+from bythebook.server.routes.sessions import SessionSummary
+from bythebook.settings import Settings
+from server.running import Running, running
+
+EXAMPLES: dict[type[BaseModel], dict[str, Any]] = {
+    AgentResponse: examples.AGENT,
+    ChatResponse: examples.CHAT,
+    ContextResponse: examples.CONTEXT,
+    ConversationThread: examples.HISTORY,
+    LessonResponse: examples.WHOLE_LESSON,
+    SearchResponse: examples.SEARCH,
+    SessionSummary: examples.SUMMARY,
+}
+# A filter that names nothing in the book is an error by contract, which no schema can say.
+LEFT_OUT = "positive_data_acceptance"
+
+
+async def copy_catalog(source: str, target: str) -> None:
+    """What the database knows of books, so that another one can serve the same index."""
+    before, after = await open_database(source), await open_database(target)
+    async with before.connect() as reading, after.begin() as writing:
+        for table in (books, files):
+            rows = (await reading.execute(select(table))).mappings().all()
+            await writing.execute(insert(table), [dict(row) for row in rows])
+    await before.dispose()
+    await after.dispose()
+
+
+@pytest.mark.slow
+async def test_schemathesis_finds_nothing(
+    sample_home: Path, database_url: str, tmp_path: Path
+) -> None:
+    await copy_catalog(f"sqlite:///{sample_home / 'bythebook.db'}", database_url)
+    how = {"database_url": database_url, "rate_limit": 0, "webhook_secret": "a secret of the test"}
+    async with running(sample_home, **how) as up:
+        _, key = await up.service.keys.create("schemathesis", ("admin",))
+        await check(up, key, tmp_path)
+        jobs = await up.http.get("/ingestion/status", headers={"X-API-Key": key})
+        assert jobs.status_code == 200
+
+
+async def check(up: Running, key: str, folder: Path) -> None:
+    command = [
+        *(sys.executable, "-m", "schemathesis.cli", "run", f"{up.server.address}/openapi.json"),
+        *("--header", f"Authorization: Bearer {key}"),
+        *("--exclude-checks", LEFT_OUT),
+        *("--max-examples", "10", "--request-timeout", "20", "--no-color", "--seed", "1"),
+    ]
+    running = await asyncio.create_subprocess_exec(
+        *command, cwd=folder, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.STDOUT
+    )
+    output, _ = await running.communicate()
+    assert running.returncode == 0, output.decode()[-8000:]
+
+
+def test_every_route_is_described() -> None:
+    document = make_app(Settings()).openapi()
+    assert set(document["paths"]) == {
+        "/chat/run",
+        "/chat/stream",
+        "/api/v1/agent/chat",
+        "/session/{session_id}/history",
+        "/session/{session_id}/summary",
+        "/session/{session_id}",
+        "/search",
+        "/context/{chunk_id}",
+        "/lesson/{parent_doc_id}",
+        "/ingestion/trigger",
+        "/ingestion/status",
+        "/ingestion/status/{job_id}",
+        "/ingestion/changes",
+        "/ingestion/webhook/github",
+        "/health",
+        "/info",
+        "/metrics",
+    }
+    for path, methods in document["paths"].items():
+        for route in methods.values():
+            assert route["summary"], path
+            assert "422" not in route["responses"], path
+    for model, example in EXAMPLES.items():
+        model.model_validate(example)
+    stream = document["paths"]["/chat/stream"]["post"]["description"]
+    assert all(f"`{name}`" in stream for name in EVENTS)
