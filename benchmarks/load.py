@@ -122,7 +122,16 @@ class Wire:
         self._idle: list[tuple[asyncio.StreamReader, asyncio.StreamWriter]] = []
 
     async def post(self, path: str, body: bytes) -> bytes:
-        reader, writer = self._idle.pop() if self._idle else await self._connect()
+        while self._idle:
+            try:
+                return await self._exchange(*self._idle.pop(), path, body)
+            except (asyncio.IncompleteReadError, ConnectionResetError):
+                continue  # the other side has closed it since
+        return await self._exchange(*await self._connect(), path, body)
+
+    async def _exchange(
+        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, path: str, body: bytes
+    ) -> bytes:
         writer.write(
             f"POST {self._url.path}{path} HTTP/1.1\r\nHost: {self._url.netloc}\r\n"
             f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n".encode()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tarfile
 from collections.abc import Callable
 from pathlib import Path
 
@@ -58,3 +59,10 @@ def small_book() -> dict[str, str]:
             front="hardware_tier: 3\nproficiency_level: C1\nlayer: L3",
         ),
     }
+
+
+def unpack(archive: Path, folder: Path) -> None:
+    """Early releases of Python 3.11 don't know filters, later ones demand one."""
+    how = {"filter": "data"} if hasattr(tarfile, "data_filter") else {}
+    with tarfile.open(archive) as opened:
+        opened.extractall(folder, **how)  # type: ignore[arg-type]

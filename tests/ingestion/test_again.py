@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-import tarfile
 from pathlib import Path
 
 import pytest
 from sqlalchemy import update
 
-from booktext import WriteBook, lesson, section
+from booktext import WriteBook, lesson, section, unpack
 from bythebook.database.tables import files as file_table
 from bythebook.ingestion.plan import Plan, make_plan, noted_placement
 from bythebook.library import Library
@@ -172,7 +171,6 @@ def test_a_real_book_needs_no_second_look(tmp_path: Path, name: str) -> None:
     archive = BOOKS / f"{name}.tar.xz"
     if not archive.exists():
         pytest.skip(f"{archive.name} is not here")
-    with tarfile.open(archive) as opened:
-        opened.extractall(tmp_path, filter="data")
+    unpack(archive, tmp_path)
     plan = plan_again(find_book(tmp_path, "book"))
     assert plan.nothing_to_do, plan.process

@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-import tarfile
 from pathlib import Path
 
 import pytest
 
+from booktext import unpack
 from bythebook.reading.cutting import MIN_TOKENS
 from reading.reading_tools import Page, check_page, read_folder
 
 BOOKS = Path(__file__).parents[3] / "shared" / "data" / "books"
 
 
-def unpack(name: str, folder: Path) -> dict[str, Page]:
+def read(name: str, folder: Path) -> dict[str, Page]:
     archive = BOOKS / f"{name}.tar.xz"
     if not archive.exists():
         pytest.skip(f"{archive.name} is not here")
-    with tarfile.open(archive) as opened:
-        opened.extractall(folder, filter="data")
+    unpack(archive, folder)
     return read_folder(folder, name)
 
 
@@ -27,7 +26,7 @@ def unpack(name: str, folder: Path) -> dict[str, Page]:
     [("docusaurus-docs", "docusaurus", 94), ("mdn-javascript", "mdn", 1666)],
 )
 def test_a_real_book(tmp_path: Path, name: str, flavor: str, files: int) -> None:
-    pages = unpack(name, tmp_path)
+    pages = read(name, tmp_path)
     chunks = [chunk for page in pages.values() for chunk in page.chunks]
     assert len(pages) == files
     for page in pages.values():

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import os
-import sys
 import threading
-from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
+from collections.abc import Callable, Sequence
+from concurrent.futures import Executor, ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -23,8 +21,6 @@ if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
 START, END = 101, 102
-# The last place among all threads, where documents stand once questions come too.
-LAST = 19
 # The model was trained on 256 word pieces, two of which are the marks at start and end.
 WINDOW = 254
 
@@ -42,20 +38,28 @@ class MiniLM:
 
     def __init__(self, *, threads: int = 0, weights: Path = FOLDER) -> None:
         self.texts_embedded = 0
-        self._weights = weights
-        self._loading = threading.Lock()
-        self._loaded: tuple[Tokenizer, onnxruntime.InferenceSession] | None = None
-        self._has_readers = False
-        count = threads or os.cpu_count() or 1
-        self._documents = ThreadPoolExecutor(count, thread_name_prefix="embed-documents")
+        self._model = Model(weights)
+        self._count = threads or os.cpu_count() or 1
+        self._embed: Callable[[str], NDArray[np.float32]] = self._model.vector
+        self._documents: Executor = ThreadPoolExecutor(
+            self._count, thread_name_prefix="embed-documents"
+        )
         # Own threads, so that a question does not wait for the rest of a book.
-        self._queries = ThreadPoolExecutor(count, thread_name_prefix="embed-query")
+        self._queries = ThreadPoolExecutor(self._count, thread_name_prefix="embed-query")
+
+    def stay_in_background(self) -> None:
+        """From now on documents are embedded on one core less, in processes of their own."""
+        from bythebook.embedding import background
+
+        self._documents.shutdown()
+        self._documents = background.background_pool(max(1, self._count - 1), self._model.weights)
+        self._embed = background.embed
 
     async def embed_documents(self, texts: Sequence[str]) -> NDArray[np.float32]:
         import numpy as np  # not before something is embedded: many commands never do
 
         loop = asyncio.get_running_loop()
-        waiting = [loop.run_in_executor(self._documents, self._document, text) for text in texts]
+        waiting = [loop.run_in_executor(self._documents, self._embed, text) for text in texts]
         try:
             vectors = await asyncio.gather(*waiting)
         finally:
@@ -65,20 +69,23 @@ class MiniLM:
         return np.array(vectors, np.float32).reshape(len(vectors), self.dimension)
 
     async def embed_query(self, text: str) -> NDArray[np.float32]:
-        self._has_readers = True
         loop = asyncio.get_running_loop()
-        return await loop.run_in_executor(self._queries, self._vector, text)
+        return await loop.run_in_executor(self._queries, self._model.vector, text)
 
     async def close(self) -> None:
         for pool in (self._documents, self._queries):
             await asyncio.to_thread(pool.shutdown, cancel_futures=True)
 
-    def _document(self, text: str) -> NDArray[np.float32]:
-        if self._has_readers:
-            step_back()
-        return self._vector(text)
 
-    def _vector(self, text: str) -> NDArray[np.float32]:
+class Model:
+    """The network and its tokenizer, loaded when first needed; any thread may use it."""
+
+    def __init__(self, weights: Path) -> None:
+        self.weights = weights
+        self._loading = threading.Lock()
+        self._loaded: tuple[Tokenizer, onnxruntime.InferenceSession] | None = None
+
+    def vector(self, text: str) -> NDArray[np.float32]:
         import numpy as np
 
         tokenizer, session = self._load()
@@ -94,22 +101,10 @@ class MiniLM:
         return np.asarray(mean / np.linalg.norm(mean), np.float32)
 
     def _load(self) -> tuple[Tokenizer, onnxruntime.InferenceSession]:
-        if self._loaded is None:  # the lock only then: it may be held by who stepped back
-            with self._loading:
-                self._loaded = self._loaded or _open(self._weights)
-        return self._loaded
-
-
-_thread = threading.local()
-
-
-def step_back() -> None:
-    """Let every other thread run before this one, where the system can tell threads apart."""
-    if getattr(_thread, "behind", False) or sys.platform != "linux":
-        return
-    _thread.behind = True
-    with suppress(OSError):  # a system that won't is no reason to fail
-        os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), LAST)
+        with self._loading:
+            if self._loaded is None:
+                self._loaded = _open(self.weights)
+            return self._loaded
 
 
 def _open(folder: Path) -> tuple[Tokenizer, onnxruntime.InferenceSession]:

@@ -12,6 +12,7 @@ from datetime import timedelta
 from fastapi import Request
 
 from bythebook.agent.assistant import Assistant
+from bythebook.embedding.minilm import MiniLM
 from bythebook.errors import BookError, StoreError
 from bythebook.keys import Keys
 from bythebook.library import Library
@@ -54,6 +55,8 @@ async def open_service(settings: Settings, metrics: Metrics) -> AsyncIterator[Se
     """Opens every part, takes up queued jobs, and closes all of it in order."""
     async with AsyncExitStack() as stack:
         library = await stack.enter_async_context(await Library.open(settings))
+        if isinstance(library.embedder, MiniLM):
+            library.embedder.stay_in_background()
         assistant = await stack.enter_async_context(Assistant(library))
         rate = RateLimits(settings)
         stack.push_async_callback(rate.close)
