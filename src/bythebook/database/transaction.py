@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
+from weakref import WeakKeyDictionary
 
 from sqlalchemy.exc import (
     DataError,
@@ -22,13 +23,27 @@ from bythebook.errors import StoreError
 # Seconds for a connection and all that is done with it: nobody waits for a database that hangs.
 PATIENCE = 60
 
+# Of each engine, and of each event loop that uses it.
+_writers: WeakKeyDictionary[
+    AsyncEngine, WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Lock]
+] = WeakKeyDictionary()
+
 
 @asynccontextmanager
 async def transaction(engine: AsyncEngine) -> AsyncIterator[AsyncConnection]:
     """A connection to change things: all of it is kept, or nothing. On SQLite the first statement
     must be one that writes; after a read, somebody else's change makes writing impossible."""
-    async with _told(engine), engine.begin() as connection:
+    async with _told(engine), _one_writer(engine), engine.begin() as connection:
         yield connection
+
+
+def _one_writer(engine: AsyncEngine) -> AbstractAsyncContextManager[None]:
+    """SQLite takes one writer at a time and lets the others try again and again; here they queue.
+    Other processes are still left to SQLite."""
+    if engine.dialect.name != "sqlite":
+        return nullcontext()
+    loop = asyncio.get_running_loop()
+    return _writers.setdefault(engine, WeakKeyDictionary()).setdefault(loop, asyncio.Lock())
 
 
 @asynccontextmanager
