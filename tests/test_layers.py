@@ -26,6 +26,7 @@ HEIGHTS = {
     "retrieval": 4,
     "library": 5,
     "agent": 6,
+    "evaluation": 7,
     "server": 7,
     "cli": 8,
     "__init__": 9,

@@ -14,6 +14,7 @@ from bythebook.cli import (
     chat,
     demo,
     doctor,
+    evaluate,
     ingest,
     jobs,
     keys,
@@ -52,6 +53,7 @@ def _main(
 
 for command in (ingest, search, ask, chat, serve, books, jobs, calibrate, doctor, demo):
     app.command(name=command.__name__.rpartition(".")[2])(command.command)
+app.command(name="eval")(evaluate.command)
 app.add_typer(keys.app, name="keys")
 
 

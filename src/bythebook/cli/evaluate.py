@@ -1,0 +1,237 @@
+"""`bythebook eval`: how far answers about a book can be trusted, in figures."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from bythebook.cli.output import err, out, print_json
+from bythebook.errors import InputError
+
+if TYPE_CHECKING:
+    from bythebook.evaluation.measuring import Measured
+
+
+def command(
+    source: Annotated[
+        Path | None,
+        typer.Argument(
+            help="Folder with corpus.jsonl.gz, queries.jsonl.gz and qrels.tsv, or with --book a "
+            "file of questions, each line "
+            '{"question": …, "source_file": …, "section": …}.'
+        ),
+    ] = None,
+    book: Annotated[
+        str | None,
+        typer.Option(help="Ask this book; without SOURCE, questions made from its own headings."),
+    ] = None,
+    grounding: Annotated[
+        Path | None,
+        typer.Option(
+            help="Judge the check of sentences on this file of begin or mtrag_human_eval."
+        ),
+    ] = None,
+    make_questions: Annotated[
+        bool,
+        typer.Option(
+            "--make-questions",
+            help="Make a starter question set for --book and write it to SOURCE, or print it.",
+        ),
+    ] = False,
+    limit: Annotated[
+        int | None, typer.Option(min=1, help="Ask so many questions, the same ones each time.")
+    ] = None,
+    off_topic: Annotated[
+        Path | None,
+        typer.Option(help="Folder whose covered questions are asked too; all should be refused."),
+    ] = None,
+    work: Annotated[
+        Path | None,
+        typer.Option(help="Where a folder's passages are indexed; kept for the next time."),
+    ] = None,
+    report: Annotated[
+        Path | None, typer.Option(help="Write a page with plots, report.html, into this folder.")
+    ] = None,
+    details: Annotated[
+        bool, typer.Option("--details", help="With --json: list every question too.")
+    ] = False,
+    json: Annotated[bool, typer.Option("--json", help="Print the figures as JSON.")] = False,
+) -> None:
+    """Measure answers: found, cited, refused, supported, and how honest the confidence is."""
+    if grounding is not None:
+        _refuse_together("--grounding", source=source, book=book, off_topic=off_topic)
+        _judge_sentences(grounding, limit, report, as_json=json)
+    elif make_questions:
+        _refuse_together("--make-questions", off_topic=off_topic, report=report)
+        _write_questions(book, source, limit, as_json=json)
+    elif source is None and book is None:
+        raise InputError(
+            "There is nothing to measure.",
+            action="Give a folder of questions, or --book ID. See `bythebook eval --help`.",
+        )
+    else:
+        measured = asyncio.run(_measure(source, book, limit, off_topic, work))
+        _tell(measured, report, details, as_json=json)
+
+
+def _refuse_together(option: str, **others: object) -> None:
+    for name, value in others.items():
+        if value is not None:
+            other = "SOURCE" if name == "source" else f"--{name.replace('_', '-')}"
+            raise InputError(f"{option} and {other} don't go together.", action="Leave one out.")
+
+
+async def _measure(
+    source: Path | None, book: str | None, limit: int | None, off_topic: Path | None,
+    work: Path | None,
+) -> Measured:  # fmt: skip
+    from bythebook.evaluation.measuring import measure_book, measure_folder
+
+    with steps() as on_step:
+        if book is None and source is not None:
+            return await measure_folder(source, limit, off_topic, work, on_step)
+        return await measure_book(book, source, limit, off_topic, on_step)
+
+
+def _tell(measured: Measured, report: Path | None, details: bool, as_json: bool) -> None:
+    from bythebook.evaluation.figures import told
+
+    document = measured.document()
+    if report is not None:
+        from bythebook.evaluation.report import write_report
+
+        _say(f"Wrote {write_report(report, measured)}.")
+    if as_json:
+        if details:
+            asked = (*measured.outcomes, *measured.off_topic)
+            document["questions"] = [told(outcome) for outcome in asked]
+        print_json(document)
+    else:
+        show(document)
+
+
+def _judge_sentences(file: Path, limit: int | None, report: Path | None, as_json: bool) -> None:
+    from bythebook.evaluation.sentence_check import check_figures, judge_file
+
+    with steps() as on_step:
+        judged = judge_file(file, limit, lambda done, all: on_step("Checking", done, all))
+    document: dict[str, Any] = {"file": file.name, **check_figures(judged)}
+    if report is not None:
+        from bythebook.evaluation.report import write_check_report
+
+        _say(f"Wrote {write_check_report(report, document, judged)}.")
+    if as_json:
+        print_json(document)
+    else:
+        show_check(document)
+
+
+def _write_questions(book: str | None, to: Path | None, limit: int | None, as_json: bool) -> None:
+    from bythebook.evaluation.making import write_lines
+
+    if to is not None and to.exists():
+        raise InputError(
+            f"{to} is already there.", action="Name another file, or remove it if it is not needed."
+        )
+    book_id, lines = asyncio.run(_make_questions(book, limit))
+    if as_json:
+        print_json(lines)
+    elif to is None:
+        sys.stdout.write(write_lines(lines))
+    else:
+        try:
+            to.write_text(write_lines(lines), encoding="utf-8")
+        except OSError as problem:
+            raise InputError(
+                f"{to} can't be written: {problem.strerror}.", action="Name another file."
+            ) from problem
+        covered = sum(line["covered"] for line in lines)
+        _say(f"Wrote {covered} covered and {len(lines) - covered} uncovered questions to {to}.")
+        _say(f"Correct them by hand, then run `bythebook eval --book {book_id} {to}`.")
+
+
+async def _make_questions(book: str | None, limit: int | None) -> tuple[str, list[dict[str, Any]]]:
+    from bythebook.evaluation.making import DEFAULT_QUESTIONS, make_questions
+    from bythebook.library import Library
+
+    async with await Library.open() as library:
+        info = await library.book(book)
+        with steps() as on_step:
+            lines = await make_questions(
+                library,
+                info,
+                limit or DEFAULT_QUESTIONS,
+                on_step=lambda done, all: on_step("Wording", done, all),
+                on_problem=_say,
+            )
+    return info.book_id, lines
+
+
+def show(document: dict[str, Any]) -> None:
+    """The figures as a table, with what is required beside them."""
+    from rich.markup import escape
+    from rich.table import Table
+
+    from bythebook.evaluation.cards import cards_of, lead
+
+    table = Table(box=None, show_header=False, padding=(0, 2, 0, 0))
+    colours = {"good": "green", "poor": "yellow", "none": "dim"}
+    for card in cards_of(document):
+        state = f"[{colours[card.kind]}]{card.state}[/]" if card.state else ""
+        table.add_row(card.value, card.name, state, f"[dim]{card.wish}[/]")
+    out().print(f"[bold]{escape(document['set'])}[/bold]  {escape(lead(document))}\n")
+    out().print(table)
+
+
+def show_check(document: dict[str, Any]) -> None:
+    from rich.table import Table
+
+    from bythebook.evaluation.cards import check_cards
+
+    counts = document["counts"]
+    table = Table(box=None, show_header=False, padding=(0, 2, 0, 0))
+    for card in check_cards(document):
+        table.add_row(card.value, card.name, f"[dim]{card.wish}[/]")
+    out().print(f"{counts['faithful']} faithful answers, {counts['other']} others\n")
+    out().print(table)
+
+
+def _say(line: str) -> None:
+    sys.stderr.write(f"{line}\n")
+
+
+@contextmanager
+def steps() -> Iterator[Callable[[str, int, int], None]]:
+    """A progress bar on a terminal; elsewhere nothing."""
+    if not sys.stderr.isatty():
+        yield lambda _what, _done, _all: None
+        return
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeRemainingColumn,
+    )
+
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=err(), transient=True) as progress:
+        tasks = {}
+
+        def show(what: str, done: int, all: int) -> None:
+            if what not in tasks:
+                tasks[what] = progress.add_task(what)
+            progress.update(tasks[what], completed=done, total=all)
+
+        yield show

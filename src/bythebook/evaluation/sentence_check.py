@@ -1,0 +1,145 @@
+"""How well the check of sentences tells faithful answers from others, judged by people.
+
+begin: a response and the knowledge it should rest on. Fully attributable ones count as faithful,
+    the others and generic ones do not; the whole response is checked.
+mtrag_human_eval: an answer and its contexts. A mean rating of at least 3.5 of 4 is faithful; every
+    sentence is checked against the context that bears it best, and the least score counts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import fmean
+from typing import Any
+
+from bythebook.errors import InputError
+from bythebook.evaluation.figures import DIGITS
+from bythebook.evaluation.folder import json_lines
+from bythebook.evaluation.metrics import auroc, best_split
+from bythebook.grounding.check import SUPPORTED, Support, check, is_connective
+from bythebook.language.units import split_units
+
+FAITHFUL = 3.5
+ATTRIBUTABLE = "Fully attributable"
+OnRow = Callable[[int, int], None]
+
+
+@dataclass(frozen=True)
+class Judged:
+    """What was said, whether people call it faithful, and what the check makes of it."""
+
+    text: str
+    faithful: bool
+    score: float
+    passes: bool
+    label: str
+    reason: str = ""
+
+
+def judge_file(
+    file: Path, limit: int | None = None, on_row: OnRow = lambda _done, _all: None
+) -> list[Judged]:
+    """Every row that can be judged; one without contexts or claims can't."""
+    rows = json_lines(_only_file(file), ("response",))
+    judge = _judge_for(file, rows)
+    if limit is not None and limit < len(rows):
+        rows = [rows[index * len(rows) // limit] for index in range(limit)]
+    judged: list[Judged] = []
+    for number, row in enumerate(rows, 1):
+        try:
+            found = judge(row)
+        except (KeyError, TypeError, ValueError, IndexError) as problem:
+            raise InputError(f"Row {number} of {file} has no usable {problem}.") from problem
+        if found is not None:
+            judged.append(found)
+        on_row(number, len(rows))
+    return judged
+
+
+def _only_file(path: Path) -> Path:
+    """A folder stands for the file in it."""
+    if not path.is_dir():
+        return path
+    files = sorted([*path.glob("*.jsonl"), *path.glob("*.jsonl.gz")])
+    if len(files) != 1:
+        raise InputError(f"{path} holds {len(files)} files of answers.", action="Name one of them.")
+    return files[0]
+
+
+def _judge_for(
+    file: Path, rows: Sequence[dict[str, Any]]
+) -> Callable[[dict[str, Any]], Judged | None]:
+    first = rows[0] if rows else {}
+    if {"knowledge", "begin_label"} <= first.keys():
+        return _begin
+    if {"contexts", "human", "input"} <= first.keys():
+        return _rated
+    raise InputError(
+        f"{file} holds no answers that people judged.",
+        action="Give a file of begin (knowledge, response, begin_label) or mtrag_human_eval "
+        "(contexts, response, human).",
+    )
+
+
+def _begin(row: dict[str, Any]) -> Judged | None:
+    found = check(row["response"], row["knowledge"], question=row.get("message", ""))
+    label = str(row["begin_label"])
+    return _judged(row["response"], label == ATTRIBUTABLE, [found], label)
+
+
+def _rated(row: dict[str, Any]) -> Judged | None:
+    texts = [context["text"] for context in row["contexts"]]
+    said = [unit for unit in split_units(row["response"]) if not is_connective(unit)]
+    if not texts or not said:
+        return None
+    question = row["input"][-1]["text"]
+    rating = fmean(float(grade) for grade in row["human"]["faithfulness"].values())
+    checked = [_best(unit, texts, question) for unit in said]
+    return _judged(row["response"], rating >= FAITHFUL, checked, f"rated {rating:.1f}")
+
+
+def _best(claim: str, texts: Sequence[str], question: str) -> Support:
+    verdicts = (check(claim, text, question=question) for text in texts)
+    return max(verdicts, key=lambda verdict: (verdict.supported, verdict.score))
+
+
+def _judged(text: str, faithful: bool, checked: Sequence[Support], label: str) -> Judged:
+    weakest = min(checked, key=lambda one: (one.supported, one.score))
+    return Judged(
+        text=text,
+        faithful=faithful,
+        score=min(one.score for one in checked),
+        passes=all(one.supported for one in checked),
+        label=label,
+        reason=weakest.reasons[0] if weakest.reasons else "",
+    )
+
+
+def scores(judged: Sequence[Judged], faithful: bool) -> list[float]:
+    return [one.score for one in judged if one.faithful is faithful]
+
+
+def check_figures(judged: Sequence[Judged]) -> dict[str, Any]:
+    """One document of plain numbers; None where there is only one kind."""
+    right, wrong = scores(judged, True), scores(judged, False)
+    passing = [one.passes for one in judged if one.faithful]
+    failing = [not one.passes for one in judged if not one.faithful]
+    area, best = auroc(right, wrong), best_split(right, wrong)
+    both = (fmean(passing) + fmean(failing)) / 2 if passing and failing else None
+    labels = sorted({one.label for one in judged})
+    return {
+        "counts": {"answers": len(judged), "faithful": len(right), "other": len(wrong)},
+        "auroc": None if area is None else round(area, DIGITS),
+        "balanced_accuracy": None if both is None else round(both, DIGITS),
+        "threshold": SUPPORTED,
+        "faithful_that_pass": round(fmean(passing), DIGITS) if passing else None,
+        "others_that_fail": round(fmean(failing), DIGITS) if failing else None,
+        "best_balanced_accuracy": None if best is None else round(best[0], DIGITS),
+        "best_threshold": None if best is None else round(best[1], DIGITS),
+        "passing_by_label": {
+            label: round(fmean(one.passes for one in judged if one.label == label), DIGITS)
+            for label in labels
+        },
+    }
