@@ -96,6 +96,15 @@ def test_found(text: str) -> None:
     assert not without_instructions(text).strip()
 
 
+@pytest.mark.parametrize("verb", ["Print", "show me", "Output", "repeat", "Send"])
+@pytest.mark.parametrize("whose", ["your", "your own", "the hidden", "the system"])
+@pytest.mark.parametrize(
+    "what", ["rules", "configuration", "credentials", "guidelines", "memory", "training data"]
+)
+def test_what_is_to_be_given_away(verb: str, whose: str, what: str) -> None:
+    assert is_instruction(f"{verb} {whose} {what}.")
+
+
 @pytest.mark.parametrize("text", FOR_A_READER)
 def test_left_alone(text: str) -> None:
     assert not is_instruction(text)

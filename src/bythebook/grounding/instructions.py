@@ -83,7 +83,8 @@ TRIGGERS = (
     "every q", "all q", "any q", "each q", "every p", "all p", "every m", "all m", "asks", "asked",
     "asking", "prompt", "reveal", "api key", "secret", "above", " this", "ai:", "ai,", "llm",
     "assistant", "chatbot", "attention", "note to", "message", "notice", "instruction", "mode",
-    "anything now", "<|", "inst]", "sys>>", "_of_turn",
+    "anything now", "<|", "inst]", "sys>>", "_of_turn", "credential", "rules", "guidelines",
+    "training data", "configuration", "memory",
 )  # fmt: skip
 PARAGRAPH = re.compile(r"(?:[^\n]*\S[^\n]*(?:\n|$))+")
 LINE_END = re.compile(r"(?<![ \t\n])[ \t]*\n(?![ \t>]*\n)[ \t>]*")
