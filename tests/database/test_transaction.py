@@ -26,13 +26,6 @@ END_ALL = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> p
 
 
 @pytest.fixture
-async def engine(database_url: str) -> AsyncIterator[AsyncEngine]:
-    opened = await open_database(database_url)
-    yield opened
-    await opened.dispose()
-
-
-@pytest.fixture
 async def on_postgres(postgres_url: str) -> AsyncIterator[AsyncEngine]:
     async with new_database(postgres_url) as url:
         opened = await open_database(url)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from qdrant_server import room_in_memory
+from shared_server import room_in_memory
 
 
 @pytest.fixture

@@ -39,7 +39,7 @@ from bythebook.index.models import (
 )
 from bythebook.index.validation import check_filter, check_points, check_request
 from index.index_samples import DIMENSION, SAMPLES, dense, point_id
-from qdrant_server import room_in_memory
+from shared_server import room_in_memory
 
 GOOD = dense(1)
 NAN = float("nan")
