@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection
 from contextlib import asynccontextmanager
 from importlib import resources
@@ -15,7 +16,7 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 from bythebook.database.engine import open_database
 from bythebook.embedding.choose import make_embedder
 from bythebook.embedding.embedder import Embedder
-from bythebook.errors import ConfigurationError, StoreError
+from bythebook.errors import BookError, ConfigurationError, StoreError
 from bythebook.index.choose import make_store
 from bythebook.index.store import StoreInfo, VectorStore
 from bythebook.ingestion.catalog import Catalog
@@ -32,9 +33,13 @@ from bythebook.models.passage import Passage
 from bythebook.models.search import SearchQuery
 from bythebook.models.vocabulary import IngestionMode
 from bythebook.reading.layout import Book, check_book_id, find_book
+from bythebook.retrieval.background import is_due
+from bythebook.retrieval.calibration import BUILT_IN
 from bythebook.retrieval.context import find_passage, surroundings, whole_lesson
 from bythebook.retrieval.search import Found, Searcher
 from bythebook.settings import Settings, load_settings
+
+logger = logging.getLogger(__name__)
 
 
 class Library:
@@ -136,7 +141,9 @@ class Library:
         async with self._writing(book.book_id):
             job = await self.job_table.start(book.book_id, mode, str(source))
             async with self.job_table.failing(job):
-                return await self._ingestion(book, job, on_progress).run()
+                done = await self._ingestion(book, job, on_progress).run()
+            await self._measure_background(book.book_id)
+            return done
 
     async def run_job(
         self, job_id: int, *, before: Callable[[], Awaitable[None]] | None = None
@@ -152,7 +159,9 @@ class Library:
                 if before is not None:
                     await before()
                 book = await asyncio.to_thread(find_book, Path(job.source or ""), job.book_id)
-                return await self._ingestion(book, job).run()
+                done = await self._ingestion(book, job).run()
+            await self._measure_background(book.book_id)
+            return done
 
     @asynccontextmanager
     async def _writing(self, book_id: str) -> AsyncIterator[None]:
@@ -190,16 +199,31 @@ class Library:
             max_bytes=self._max_bytes,
         )
 
+    async def _measure_background(self, book_id: str) -> None:
+        """A book without it is answered all the same, so that a failure is only noted. Services
+        for embedding have no calibration of their own, for which it would count."""
+        book = await self.catalog.book(book_id)
+        if self.embedder.name != BUILT_IN or not is_due(book):
+            return
+        try:
+            background = await (await self.searcher()).background(book)
+            await self.catalog.save_book(book_id, {"background": background.model_dump()})
+        except BookError as problem:
+            logger.warning("What %s says of everyday questions is unknown: %s", book_id, problem)
+
     @property
     def _max_bytes(self) -> int:
         return self.settings.max_file_mb * 1_000_000
 
     async def search(self, query: SearchQuery) -> Found:
         """The passages that fit a question best."""
+        return await (await self.searcher()).search(query)
+
+    async def searcher(self) -> Searcher:
         store = await self.store()
         if self._searcher is None:
             self._searcher = Searcher(store, self.embedder, self.catalog, self.settings.home)
-        return await self._searcher.search(query)
+        return self._searcher
 
     async def context(
         self, book_id: str, chunk_id: str, before: int = 1, after: int = 1

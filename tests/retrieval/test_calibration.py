@@ -14,10 +14,10 @@ from bythebook.models.confidence import level_of
 from bythebook.retrieval.calibration import (
     BUILT_IN,
     FILE,
+    THRESHOLD,
     anchor_of,
     calibration_for,
     read_calibrations,
-    scores,
     write_calibration,
 )
 from bythebook.retrieval.coverage import FEATURES, SIGNS, Features
@@ -46,7 +46,7 @@ def test_coverage_goes_the_way_each_feature_points(seen: Features, name: str, mo
 
 @given(st.floats(0.001, 0.999), evidence)
 def test_scores_fall_and_stay_within_bounds(coverage: float, strengths: list[float]) -> None:
-    given_scores = scores(coverage, strengths, anchor_of(strengths[:5]))
+    given_scores = calibration_for(BUILT_IN).scores(coverage, strengths, anchor_of(strengths[:5]))
     assert given_scores == sorted(given_scores, reverse=True)
     assert all(0 < score < 1 for score in given_scores)
 
@@ -56,18 +56,44 @@ def test_a_covered_question_is_answered_where_one_passage_stands_out(
     coverage: float, strengths: list[float]
 ) -> None:
     strengths = sorted(strengths, reverse=True)
-    passing = [s for s in scores(coverage, strengths, anchor_of(strengths)) if s >= 0.7 - 1e-12]
+    found = calibration_for(BUILT_IN).scores(coverage, strengths, anchor_of(strengths))
+    passing = [score for score in found if score >= 0.7 - 1e-12]
     assert len(passing) >= min(len(strengths), 3)
     assert level_of(sum(passing) / len(passing), len(passing)) != "insufficient"
 
 
 @given(st.floats(0.001, 0.999), evidence)
-def test_the_mean_of_five_is_the_coverage(coverage: float, strengths: list[float]) -> None:
+def test_the_mean_of_five_is_what_is_shown(coverage: float, strengths: list[float]) -> None:
     best = strengths[:5]
-    mean = sum(scores(coverage, best, anchor_of(best))) / len(best)
-    assert mean == pytest.approx(coverage, abs=0.2)
+    calibration = calibration_for(BUILT_IN)
+    mean = sum(calibration.scores(coverage, best, anchor_of(best))) / len(best)
+    assert mean == pytest.approx(calibration.shown(coverage), abs=0.2)
     if best[0] - best[-1] < 0.2:
-        assert mean == pytest.approx(coverage, abs=0.04)
+        assert mean == pytest.approx(calibration.shown(coverage), abs=0.04)
+
+
+@given(st.floats(0.001, 0.999), st.floats(0.05, 1), st.floats(0.001, 0.999))
+def test_calming_keeps_order_and_decision(one: float, slope: float, other: float) -> None:
+    calibration = replace(calibration_for(BUILT_IN), slope=slope)
+    low, high = sorted([one, other])
+    assert calibration.shown(low) <= calibration.shown(high)
+    assert (calibration.shown(one) >= THRESHOLD) == (one >= THRESHOLD)
+    assert min(one, THRESHOLD) <= calibration.shown(one) <= max(one, THRESHOLD) + 1e-12
+
+
+@given(features)
+def test_what_is_far_from_the_question_does_not_cover_it(seen: Features) -> None:
+    calibration = replace(calibration_for(BUILT_IN), least_cosine=0.2)
+    if seen.cosine < 0.2:
+        assert calibration.coverage(seen) <= 0.1 + 1e-12
+    else:
+        assert calibration.coverage(seen) == replace(calibration, least_cosine=-1).coverage(seen)
+
+
+@given(features, st.floats(0, 3))
+def test_a_book_that_demands_more_is_covered_less(seen: Features, demanded: float) -> None:
+    calibration = calibration_for(BUILT_IN)
+    assert calibration.coverage(seen, demanded) <= calibration.coverage(seen)
 
 
 def test_an_unknown_embedder_gets_the_built_in_calibration(tmp_path: Path) -> None:
@@ -95,6 +121,8 @@ def test_a_persons_own_calibration_comes_first(tmp_path: Path) -> None:
         '[{"model": "m", "dense": 0.5, "bias": 0, "fitted_on": "", '
         '"weights": {"cosine": -1, "evidence": 1, "missing": 0}}]',
         '[{"model": "m", "dense": 7, "bias": 0, "fitted_on": "", '
+        '"weights": {"cosine": 1, "evidence": 1, "missing": 0}}]',
+        '[{"model": "m", "dense": 0.5, "bias": 0, "fitted_on": "", "slope": 0, '
         '"weights": {"cosine": 1, "evidence": 1, "missing": 0}}]',
     ],
 )

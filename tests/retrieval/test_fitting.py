@@ -11,7 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bythebook.errors import InputError
-from bythebook.retrieval.calibration import BUILT_IN, calibration_for
+from bythebook.models.book import Background
+from bythebook.retrieval.background import demanded
+from bythebook.retrieval.calibration import BUILT_IN, THRESHOLD, calibration_for
 from bythebook.retrieval.coverage import Coverage, Features
 from bythebook.retrieval.fitting import (
     Example,
@@ -53,8 +55,8 @@ def test_a_fit_separates_what_can_be_separated(books: int) -> None:
     before = replace(calibration_for(BUILT_IN), bias=-9.0)
     found = fit(asked, before, "a test")
     weights = example_weights(asked, {})
-    poor = measure(asked, [before.coverage(e.evidence.features) for e in asked], weights)
-    good = measure(asked, found.held_out, weights)
+    poor = measure(asked, [e.coverage(before) for e in asked], weights, before)
+    good = measure(asked, found.held_out, weights, found.calibration)
     assert good.balanced_accuracy is not None and poor.balanced_accuracy is not None
     assert good.balanced_accuracy > 0.93 > poor.balanced_accuracy
     assert good.auroc_off_topic == pytest.approx(1, abs=0.01)
@@ -66,10 +68,38 @@ def test_a_fit_separates_what_can_be_separated(books: int) -> None:
 def test_the_threshold_lies_where_both_errors_are_equally_frequent() -> None:
     asked = examples(4, each=60, noise=0.2)
     found = fit(asked, calibration_for(BUILT_IN), "a test")
-    quality = measure(asked, found.held_out, example_weights(asked, {}))
+    quality = measure(asked, found.held_out, example_weights(asked, {}), found.calibration)
     assert quality.answered and quality.refused_near and quality.refused_off_topic
     refused = (quality.refused_near + quality.refused_off_topic) / 2
     assert quality.answered == pytest.approx(refused, abs=0.06)
+
+
+@pytest.mark.parametrize("right", [0.75, 0.95])
+def test_the_slope_follows_how_often_answers_are_right(right: float) -> None:
+    asked = [
+        replace(one, found=number % 100 < 100 * right if one.covered else None)
+        for number, one in enumerate(examples(3, each=100, noise=0.02))
+    ]
+    found = fit(asked, calibration_for(BUILT_IN), "a test")
+    answered = [
+        found.calibration.shown(coverage)
+        for coverage, one in zip(found.held_out, asked, strict=True)
+        if one.covered and coverage >= THRESHOLD
+    ]
+    assert sum(answered) / len(answered) == pytest.approx(right, abs=0.03)
+
+
+def test_a_book_about_everything_demands_more() -> None:
+    calibration = calibration_for(BUILT_IN)
+    manual = Background(passages=100, evidence=[(0.1, 0.1, 0.5)] * 60)
+    encyclopaedia = Background(
+        passages=100, evidence=[(0.1, 0.1, 0.5)] * 50 + [(0.6, 0.6, 0.0)] * 10
+    )
+    assert demanded(calibration, None) == demanded(calibration, manual) == 0
+    assert 0 < demanded(calibration, encyclopaedia) <= 1
+    one = replace(example("a", "covered", 1), background=manual)
+    other = replace(one, background=encyclopaedia)
+    assert other.coverage(calibration) < one.coverage(calibration)
 
 
 def test_too_few_questions_are_refused() -> None:

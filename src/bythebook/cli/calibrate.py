@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -18,6 +18,7 @@ from bythebook.settings import load_settings
 
 if TYPE_CHECKING:
     from bythebook.library import Library
+    from bythebook.models.book import Background
     from bythebook.retrieval.calibration import Calibration
     from bythebook.retrieval.fitting import Example, Kind
     from bythebook.retrieval.labelled import LabelledQuestion, QuestionFolder
@@ -46,6 +47,7 @@ class Source:
     book: str
     library: Library
     questions: list[LabelledQuestion]
+    background: Background | None = None
 
 
 def command(
@@ -116,19 +118,25 @@ async def _calibrate(
         examples = await _ask(list(sources.values()))
         before = calibration_for(library.embedder.name, settings.home)
     fitted = fit(examples, before, _described(examples), weights, balance)
-    now = [before.coverage(example.evidence.features) for example in examples]
+    now = [example.coverage(before) for example in examples]
     shares = example_weights(examples, weights)
 
-    def figures(coverages: Sequence[float]) -> dict[str, Quality]:
-        measured = {"all": measure(examples, coverages, shares)} if len(sources) > 1 else {}
+    def figures(coverages: Sequence[float], by: Calibration) -> dict[str, Quality]:
+        measured = {"all": measure(examples, coverages, shares, by)} if len(sources) > 1 else {}
         for name in sources:
             own = [i for i, example in enumerate(examples) if example.book == name]
             measured[name] = measure(
-                [examples[i] for i in own], [coverages[i] for i in own], [shares[i] for i in own]
+                [examples[i] for i in own],
+                [coverages[i] for i in own],
+                [shares[i] for i in own],
+                by,
             )
         return measured
 
-    told = {"before": figures(now), "after (held out)": figures(fitted.held_out)}
+    told = {
+        "before": figures(now, before),
+        "after (held out)": figures(fitted.held_out, fitted.calibration),
+    }
     file = to or settings.home / FILE
     write_calibration(file, fitted.calibration)
     if as_json:
@@ -187,7 +195,8 @@ async def _indexed(folder: QuestionFolder, library: Library) -> Source:
     await asyncio.to_thread(folder.write_book, book)
     sys.stderr.write(f"Indexing the passages of {folder.name}…\n")
     await library.ingest(book, book_id=folder.name)
-    return Source(folder.name, library, folder.questions())
+    indexed = await library.book(folder.name)
+    return Source(folder.name, library, folder.questions(), indexed.background)
 
 
 async def _add_file(
@@ -200,7 +209,7 @@ async def _add_file(
         sources[book].questions += questions
         return
     known = await library.book(book)
-    source = sources.setdefault(known.book_id, Source(known.book_id, library, []))
+    source = sources.setdefault(known.book_id, Source(known.book_id, library, [], known.background))
     source.questions += questions
 
 
@@ -212,7 +221,7 @@ async def _ask(sources: Sequence[Source]) -> list[Example]:
             kind: Kind = "covered" if question.covered else "near"
             if question.off_topic:
                 kind = "off-topic"
-            examples += await _asked(source, question.question, kind)
+            examples += await _asked(source, question.question, kind, question.pages)
         for other in sources:
             if other is not source:
                 for text in _some_covered(other):
@@ -231,13 +240,18 @@ def _some_covered(source: Source) -> list[str]:
     return texts[:: max(1, len(texts) // OFF_TOPIC)][:OFF_TOPIC]
 
 
-async def _asked(source: Source, text: str, kind: Kind) -> list[Example]:
+async def _asked(
+    source: Source, text: str, kind: Kind, pages: Collection[str] = ()
+) -> list[Example]:
     from bythebook.models.search import SearchQuery
     from bythebook.retrieval.fitting import Example
 
     query = SearchQuery(text=text, book_id=source.book, hardware_tier_filter=4)
     found = await source.library.search(query)
-    return [Example(source.book, text, kind, found.evidence)] if found.evidence else []
+    if found.evidence is None:
+        return []
+    first = found.passages[0].metadata.source_file in pages if pages else None
+    return [Example(source.book, text, kind, found.evidence, first, source.background)]
 
 
 def _described(examples: Sequence[Example]) -> str:
@@ -258,4 +272,4 @@ def _show(told: dict[str, dict[str, Quality]], calibration: Calibration) -> None
             table.add_row(meaning, *("–" if v is None else f"{v:.3f}" for v in values))
         out().print(table, "")
     weights = ", ".join(f"{name} {weight}" for name, weight in calibration.weights.items())
-    out().print(f"bias {calibration.bias}, weights: {weights}")
+    out().print(f"bias {calibration.bias}, slope {calibration.slope}, weights: {weights}")

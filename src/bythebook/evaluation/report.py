@@ -17,7 +17,7 @@ from bythebook.evaluation.outcome import Outcome
 from bythebook.evaluation.plots import distributions, reliability_diagram, roc_plot
 from bythebook.evaluation.sentence_check import Judged, scores
 from bythebook.grounding.check import SUPPORTED
-from bythebook.retrieval.fitting import THRESHOLD
+from bythebook.retrieval.calibration import THRESHOLD
 
 FILE = "report.html"
 # A page with more rows takes long to show, and the worst stand first.

@@ -2,7 +2,17 @@
 
 from __future__ import annotations
 
-from pydantic import AwareDatetime, BaseModel, Field
+from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
+
+
+class Background(BaseModel):
+    """What was seen of everyday questions when the book had so many passages: cosine, evidence and
+    missing of each."""
+
+    model_config = ConfigDict(frozen=True)
+
+    passages: int = Field(ge=0)
+    evidence: list[tuple[float, float, float]] = Field(min_length=1)
 
 
 class BookInfo(BaseModel):
@@ -21,3 +31,4 @@ class BookInfo(BaseModel):
     source: str
     last_full_ingest: AwareDatetime | None = None
     last_incremental_update: AwareDatetime | None = None
+    background: Background | None = Field(default=None, exclude=True, repr=False)

@@ -24,17 +24,28 @@ SPREAD = 0.8
 # the threshold for an answer, also where one alone holds it.
 ANCHOR = 2
 SUREST = 0.999
+# S4's default: from this score on a passage counts.
+THRESHOLD = 0.7
+# As covered as a question may seem whose best passage has nothing to do with it.
+FAR = 0.1
 
 
 @dataclass(frozen=True)
 class Calibration:
-    """A logistic model of coverage; `dense` is the cosine's share in a passage's evidence."""
+    """A logistic model of coverage; `dense` is the cosine's share in a passage's evidence.
+
+    The threshold lies where answering pays, so what is just above it is right less often than the
+    model says: above the threshold log-odds count by `slope` only. A best passage of a cosine
+    below `least_cosine` has nothing to do with the question, whatever words they share.
+    """
 
     model: str
     dense: float
     bias: float
     weights: Mapping[str, float]
     fitted_on: str
+    slope: float = 1.0
+    least_cosine: float = -1.0
 
     def __post_init__(self) -> None:
         if set(self.weights) != set(FEATURES):
@@ -44,22 +55,35 @@ class Calibration:
                 raise ValueError(f"the weight of {name} has the wrong sign")
         if not 0 <= self.dense <= 1:
             raise ValueError("dense is not between 0 and 1")
+        if not 0 < self.slope <= 1:
+            raise ValueError("slope is not between 0 and 1")
 
     def evidence(self, cosine: float, words: float) -> float:
         return self.dense * cosine + (1 - self.dense) * min(words, 1.0)
 
-    def coverage(self, features: Features) -> float:
-        """The probability that the book answers the question."""
-        values = asdict(features)
-        sure = logistic(self.bias + sum(self.weights[name] * values[name] for name in FEATURES))
+    def log_odds(self, features: Features) -> float:
+        values: dict[str, float] = asdict(features)
+        sure = self.bias + sum(self.weights[name] * values[name] for name in FEATURES)
+        return min(sure, log_odds(FAR)) if features.cosine < self.least_cosine else sure
+
+    def coverage(self, features: Features, demanded: float = 0.0) -> float:
+        """How much speaks for the book's answering the question, as a probability of the model;
+        `demanded` is what this book asks for beyond the usual, in log-odds."""
+        sure = logistic(self.log_odds(features) - demanded)
         return min(max(sure, 1 - SUREST), SUREST)
 
+    def shown(self, coverage: float) -> float:
+        """How probable it is that the answer comes from the right place."""
+        threshold, sure = log_odds(THRESHOLD), log_odds(coverage)
+        return (
+            coverage if sure <= threshold else logistic(threshold + self.slope * (sure - threshold))
+        )
 
-def scores(coverage: float, strengths: Sequence[float], anchor: float) -> list[float]:
-    """Scores of passages from the question's coverage and each one's evidence: in their order and
-    close together; one with the evidence `anchor` has the coverage as its score."""
-    middle = log_odds(coverage)
-    return [logistic(middle + SPREAD * (strength - anchor)) for strength in strengths]
+    def scores(self, coverage: float, strengths: Sequence[float], anchor: float) -> list[float]:
+        """Scores of passages from the question's coverage and each one's evidence: in their order
+        and close together; one with the evidence `anchor` has what is shown of the coverage."""
+        middle = log_odds(coverage)
+        return [self.shown(logistic(middle + SPREAD * (each - anchor))) for each in strengths]
 
 
 def anchor_of(strengths: Sequence[float]) -> float:

@@ -10,7 +10,9 @@ from itertools import compress
 from typing import TYPE_CHECKING, Literal
 
 from bythebook.errors import InputError
-from bythebook.retrieval.calibration import Calibration, log_odds, logistic
+from bythebook.models.book import Background
+from bythebook.retrieval.background import demanded
+from bythebook.retrieval.calibration import THRESHOLD, Calibration, log_odds
 from bythebook.retrieval.coverage import FEATURES, SIGNS, Coverage
 
 if TYPE_CHECKING:
@@ -20,8 +22,6 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
 
 Kind = Literal["covered", "near", "off-topic"]
-# S4's default: from this score on a passage counts.
-THRESHOLD = 0.7
 FOLDS = 5
 # From so many books on, each fold is a book: what is measured then is an unseen book.
 LEAST_BOOKS = 3
@@ -33,20 +33,34 @@ STEPS = 50
 LEAN = 0.2
 # The farthest that the bias may be moved to where both kinds of error are equally frequent.
 LONGEST_SHIFT = 1.5
+# What the slope is chosen from.
+SLOPES = tuple(step / 20 for step in range(1, 21))
 
 
 @dataclass(frozen=True)
 class Example:
-    """A question asked of a book; an off-topic one was made for another book."""
+    """A question asked of a book; an off-topic one was made for another book. `found` says whether
+    the best passage is one that answers, None where only the question was labelled."""
 
     book: str
     question: str
     kind: Kind
     evidence: Coverage
+    found: bool | None = None
+    background: Background | None = None
 
     @property
     def covered(self) -> bool:
         return self.kind == "covered"
+
+    @property
+    def right(self) -> bool:
+        """Whether an answer from the best passage would be right, as far as is known."""
+        return self.covered and self.found is not False
+
+    def coverage(self, calibration: Calibration) -> float:
+        more = demanded(calibration, self.background)
+        return calibration.coverage(self.evidence.features, more)
 
 
 @dataclass(frozen=True)
@@ -66,7 +80,9 @@ def fit(
 ) -> Fit:
     """A calibration for the embedder of `before`. Its bias puts S4's threshold where both errors,
     refusing what is covered and answering what is not, are equally frequent on held-out folds
-    (those of the books of `balanced_on`, or of all), and a little towards answering."""
+    (those of the books of `balanced_on`, or of all), and a little towards answering. Its slope is
+    the one by which the confidence of answers to covered and nearly covered questions is nearest to
+    how often they are right."""
     for kind, count in (
         ("covered", sum(example.covered for example in examples)),
         ("uncovered", sum(not example.covered for example in examples)),
@@ -77,25 +93,52 @@ def fit(
                 action="Add questions the book answers and questions it does not.",
             )
     weights = example_weights(examples, book_weights or {})
-    held_out = _held_out(examples, weights, before)
+    models = _held_out(examples, weights, before)
     judges = [not balanced_on or example.book in balanced_on for example in examples]
+    unseen = [
+        model.coverage(e.evidence.features) for model, e in zip(models, examples, strict=True)
+    ]
     point = equal_errors(
         list(compress(examples, judges)),
-        list(compress(held_out, judges)),
+        list(compress(unseen, judges)),
         list(compress(weights, judges)),
     )
     shift = log_odds(THRESHOLD) - log_odds(point)
     shift = min(max(shift, -LONGEST_SHIFT), LONGEST_SHIFT) + LEAN
+    held_out = [
+        example.coverage(replace(model, bias=model.bias + shift))
+        for model, example in zip(models, examples, strict=True)
+    ]
     whole = _fit_once(examples, weights, before)
-    return Fit(
-        replace(
-            whole,
-            bias=round(whole.bias + shift, 3),
-            weights={name: round(weight, 3) for name, weight in whole.weights.items()},
-            fitted_on=fitted_on,
-        ),
-        [logistic(log_odds(coverage) + shift) for coverage in held_out],
+    found = replace(
+        whole,
+        bias=round(whole.bias + shift, 3),
+        weights={name: round(weight, 3) for name, weight in whole.weights.items()},
+        fitted_on=fitted_on,
+        # Of what is said every book counts alike, whatever it counts for the decision.
+        slope=best_slope(examples, held_out, example_weights(examples, {}), before),
     )
+    return Fit(found, held_out)
+
+
+def best_slope(
+    examples: Sequence[Example],
+    coverages: Sequence[float],
+    weights: Sequence[float],
+    calibration: Calibration,
+) -> float:
+    """The slope with the least mean square between what is shown and what is right."""
+    answered = [
+        (coverage, example.right, weight)
+        for example, coverage, weight in zip(examples, coverages, weights, strict=True)
+        if coverage >= THRESHOLD and example.kind != "off-topic"
+    ]
+
+    def error(slope: float) -> float:
+        said = replace(calibration, slope=slope).shown
+        return sum(weight * (said(coverage) - right) ** 2 for coverage, right, weight in answered)
+
+    return min(SLOPES, key=error)
 
 
 def example_weights(examples: Sequence[Example], book_weights: Mapping[str, float]) -> list[float]:
@@ -173,16 +216,14 @@ def _newton(x: Array, y: Array, weights: Array) -> tuple[Array, float]:
 
 def _held_out(
     examples: Sequence[Example], weights: Sequence[float], before: Calibration
-) -> list[float]:
+) -> list[Calibration]:
+    """For each example a model that has not seen it."""
     folds = _folds(examples)
-    coverages = [0.0] * len(examples)
+    models: dict[str, Calibration] = {}
     for fold in sorted(set(folds)):
         seen = [index for index, other in enumerate(folds) if other != fold]
-        model = _fit_once([examples[i] for i in seen], [weights[i] for i in seen], before)
-        for index, other in enumerate(folds):
-            if other == fold:
-                coverages[index] = model.coverage(examples[index].evidence.features)
-    return coverages
+        models[fold] = _fit_once([examples[i] for i in seen], [weights[i] for i in seen], before)
+    return [models[fold] for fold in folds]
 
 
 def _folds(examples: Sequence[Example]) -> list[str]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel, Field, ValidationError
+from pydantic import AliasChoices, BaseModel, Field, ValidationError
 
 from bythebook.errors import InputError
 from bythebook.index.sparse import terms
@@ -28,6 +28,15 @@ class LabelledQuestion(BaseModel):
     question: str = Field(min_length=MIN_QUERY, max_length=LONGEST)
     covered: bool = True
     kind: str | None = None
+    source_file: str | None = Field(
+        default=None, validation_alias=AliasChoices("source_file", "file")
+    )
+    also: list[str] = []
+
+    @property
+    def pages(self) -> set[str]:
+        """Those that answer it, as far as is known."""
+        return {*self.also, *([self.source_file] if self.source_file else [])}
 
     @property
     def off_topic(self) -> bool:
@@ -49,14 +58,18 @@ class QuestionFolder:
         return all((self.path / file).is_file() for file in (CORPUS, QUERIES, QRELS))
 
     def questions(self) -> list[LabelledQuestion]:
-        lines = (self.path / QRELS).read_text(encoding="utf-8").splitlines()[1:]
-        right = {line.split("\t")[0] for line in lines}
+        pages = {row["_id"]: _page(number) for number, row in enumerate(_lines(self.path / CORPUS))}
+        right: dict[str, list[str]] = {}
+        for line in (self.path / QRELS).read_text(encoding="utf-8").splitlines()[1:]:
+            asked, passage, _ = line.split("\t")
+            right.setdefault(asked, []).append(pages[passage])
         found = []
         for query in _lines(self.path / QUERIES):
-            covered = _covered(query, query["_id"] in right)
+            own = right.get(query["_id"], [])
+            covered = _covered(query, bool(own))
             if covered is not None and _can_be_asked(query):
-                question = query["text"].strip()[:LONGEST]
-                found.append(LabelledQuestion(question=question, covered=covered))
+                text = query["text"].strip()[:LONGEST]
+                found.append(LabelledQuestion(question=text, covered=covered, also=own))
         return found
 
     def write_book(self, book: Path) -> None:
@@ -66,8 +79,12 @@ class QuestionFolder:
         book.mkdir(parents=True)
         for number, passage in enumerate(_lines(self.path / CORPUS)):
             title = passage.get("title") or f"Passage {number}"
-            page = book / f"p{number:05}.md"
-            page.write_text(f"# {title}\n\n{passage['text']}\n", encoding="utf-8")
+            text = f"# {title}\n\n{passage['text']}\n"
+            (book / _page(number)).write_text(text, encoding="utf-8")
+
+
+def _page(number: int) -> str:
+    return f"p{number:05}.md"
 
 
 def read_questions(file: Path) -> list[LabelledQuestion]:

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from bythebook.models.confidence import level_of
-from bythebook.retrieval.calibration import anchor_of, scores
-from bythebook.retrieval.fitting import THRESHOLD, Example, Kind
+from bythebook.retrieval.calibration import THRESHOLD, Calibration, anchor_of
+from bythebook.retrieval.fitting import Example, Kind
 
 BINS = 10
 
@@ -16,7 +16,8 @@ BINS = 10
 class Quality:
     """Shares and areas from 0 to 1, None where no question can tell. `calibration_error` is the
     expected error in ten bins of the mean score, `shown_error` that of the confidence of answers,
-    both as if covered questions and others were asked equally often."""
+    both as if covered questions and others were asked equally often; right is a covered question
+    whose best passage answers it."""
 
     covered: int
     near: int
@@ -32,16 +33,20 @@ class Quality:
 
 
 def measure(
-    examples: Sequence[Example], coverages: Sequence[float], weights: Sequence[float]
+    examples: Sequence[Example],
+    coverages: Sequence[float],
+    weights: Sequence[float],
+    calibration: Calibration,
 ) -> Quality:
-    """What coverages are worth; S4's rules decide at their default threshold."""
+    """What coverages are worth, shown as the calibration does; S4's rules decide at their default
+    threshold."""
     asked = list(zip(examples, coverages, strict=True))
     of: dict[Kind, list[float]] = {"covered": [], "near": [], "off-topic": []}
     decided: dict[Kind, list[bool]] = {"covered": [], "near": [], "off-topic": []}
     means, shown = [], []
     for example, coverage in asked:
         strengths = example.evidence.strengths
-        given = scores(coverage, strengths, anchor_of(strengths))
+        given = calibration.scores(coverage, strengths, anchor_of(strengths))
         confidence = confidence_of(given)
         of[example.kind].append(coverage)
         decided[example.kind].append(confidence is not None)
@@ -49,7 +54,7 @@ def measure(
         shown.append(confidence)
     answered = _share(decided["covered"])
     refusals = [1 - _mean(decided[kind]) for kind in ("near", "off-topic") if decided[kind]]
-    right = [example.covered for example in examples]
+    right = [example.right for example in examples]
     answers = [index for index, confidence in enumerate(shown) if confidence is not None]
     return Quality(
         covered=len(of["covered"]),

@@ -12,9 +12,11 @@ from bythebook.embedding.embedder import Embedder
 from bythebook.errors import ConfigurationError, InputError, StoreError
 from bythebook.index.collection import DENSE, SPARSE
 from bythebook.index.models import (
+    FieldCondition,
     Filter,
     HasIdCondition,
     IdfCorpusParams,
+    MatchExcept,
     QueryRequest,
     Record,
     SearchParams,
@@ -23,7 +25,7 @@ from bythebook.index.models import (
 from bythebook.index.store import VectorStore
 from bythebook.ingestion.catalog import Catalog
 from bythebook.ingestion.points import book_filter
-from bythebook.models.book import BookInfo
+from bythebook.models.book import Background, BookInfo
 from bythebook.models.passage import Passage
 from bythebook.models.search import SearchQuery
 from bythebook.retrieval.asking import (
@@ -32,7 +34,8 @@ from bythebook.retrieval.asking import (
     definitions_first,
     term_to_define,
 )
-from bythebook.retrieval.calibration import anchor_of, calibration_for, scores
+from bythebook.retrieval.background import background_of, demanded, everyday_questions
+from bythebook.retrieval.calibration import anchor_of, calibration_for
 from bythebook.retrieval.context import passage_of_record
 from bythebook.retrieval.coverage import LOOKED_AT, Coverage, Sight, weigh
 from bythebook.retrieval.filters import make_filter
@@ -113,9 +116,8 @@ class Searcher:
         if not best:
             await self._explain_nothing(query, book)
             return Found((), 0)
-        sights = [Sight(c.cosine, c.evidence, p.chunk.embedded_text) for c, p in best[:LOOKED_AT]]
-        weighed = weigh(query.text, book.language, evidence.weights, sights)
-        coverage = calibration.coverage(weighed.features)
+        weighed = _weighed(query.text, book, evidence, best)
+        coverage = calibration.coverage(weighed.features, demanded(calibration, book.background))
         anchor = anchor_of(weighed.strengths)
         if term:
             best = definitions_first(term, best, [passage.text for _, passage in best])
@@ -123,9 +125,30 @@ class Searcher:
         strengths = sorted((candidate.evidence for candidate, _ in chosen), reverse=True)
         passages = [
             replace(passage, score=score)
-            for (_, passage), score in zip(chosen, scores(coverage, strengths, anchor), strict=True)
+            for (_, passage), score in zip(
+                chosen, calibration.scores(coverage, strengths, anchor), strict=True
+            )
         ]
-        return Found(tuple(passages), len(ranked), coverage, weighed)
+        return Found(tuple(passages), len(ranked), calibration.shown(coverage), weighed)
+
+    async def background(self, book: BookInfo) -> Background:
+        """What the book seems to say about everyday questions."""
+        seen = [(await self.evidence(book, text)).features for text in everyday_questions()]
+        return background_of(book.total_chunks, seen)
+
+    async def evidence(self, book: BookInfo, text: str, without: Sequence[str] = ()) -> Coverage:
+        """The evidence for a question in the whole book, or in the book without these pages."""
+        self._check_embedder(book)
+        selection = book_filter(book.book_id)
+        if without:
+            others = FieldCondition(key="source_file", match=MatchExcept(except_=list(without)))
+            selection = Filter(must=[*(selection.must or ()), others])
+        calibration = calibration_for(self.embedder.name, self.home)
+        vector = await self.embedder.embed_query(text)
+        evidence = await self.gather(book, selection, vector, text)
+        ranked = fuse(evidence.candidates, evidence.ceiling, calibration)
+        best = await self._best(ranked, LOOKED_AT, newest_only=True) or []
+        return _weighed(text, book, evidence, best)
 
     def _check_embedder(self, book: BookInfo) -> None:
         if book.embedding_model != self.embedder.name:
@@ -235,6 +258,13 @@ class Searcher:
             if len(found) >= limit:
                 break
         return [(fetched[passage.id], passage) for passage in found[:limit]]
+
+
+def _weighed(
+    text: str, book: BookInfo, evidence: Evidence, best: Sequence[tuple[Candidate, Passage]]
+) -> Coverage:
+    sights = [Sight(c.cosine, c.evidence, p.chunk.embedded_text) for c, p in best[:LOOKED_AT]]
+    return weigh(text, book.language, evidence.weights, sights)
 
 
 def _dense(vector: Vector, selection: Filter) -> QueryRequest:
