@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import insert, literal, or_, select, update
+from sqlalchemy import ColumnElement, insert, literal, or_, select, update
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from bythebook.database.tables import keys
@@ -18,12 +18,17 @@ from bythebook.database.transaction import reading, transaction
 from bythebook.errors import BookNotFound, InputError, KeyRefused
 from bythebook.models.chunk import now
 from bythebook.models.key import SCOPES, ApiKey, Scope
+from bythebook.models.origin import checked_origin
 from bythebook.reading.layout import check_book_id
 
 MAX_NAME = 100
 NEW_KEY = "Make one with `bythebook keys create NAME`."
 
-_FORM = re.compile(r"btb_(?P<key_id>[0-9a-f]{12})_(?P<secret>[A-Za-z0-9_-]{43})")
+# A key that anybody can read in a page looks different from one that must stay secret.
+_SECRET, _PUBLISHABLE = "btb", "btbp"
+_FORM = re.compile(
+    rf"(?P<kind>{_SECRET}|{_PUBLISHABLE})_(?P<key_id>[0-9a-f]{{12}})_(?P<secret>[A-Za-z0-9_-]{{43}})"
+)
 # Compared with when there is no such key, so that finding none takes as long as a wrong secret.
 _NO_HASH = "0" * 64
 # A list and not `*`: the hash leaves the database in one place only.
@@ -42,9 +47,13 @@ class Keys:
         scopes: Sequence[Scope],
         books: Sequence[str] | None = None,
         expires_at: datetime | None = None,
+        origins: Sequence[str] | None = None,
     ) -> tuple[ApiKey, str]:
-        """A new key, and the text to send; nobody can get that text again."""
+        """A new key, and the text to send; nobody can get that text again. With `origins` it is
+        one for web pages."""
         created_at = now()
+        if origins is not None:
+            _check_publishable(scopes, books)
         key = ApiKey(
             key_id=secrets.token_hex(6),
             name=_checked_name(name),
@@ -52,12 +61,13 @@ class Keys:
             books=_checked_books(books),
             created_at=created_at,
             expires_at=_checked_expiry(expires_at, created_at),
+            origins=_checked_origins(origins),
         )
         secret = secrets.token_urlsafe(32)
         row = {**key.model_dump(exclude={"state"}), "secret_hash": _hash(secret)}
         async with transaction(self.engine) as connection:
             await connection.execute(insert(keys).values(**row))
-        return key, f"btb_{key.key_id}_{secret}"
+        return key, f"{_kind(key)}_{key.key_id}_{secret}"
 
     async def list(self) -> list[ApiKey]:
         """Newest first."""
@@ -92,6 +102,8 @@ class Keys:
         if not hmac.compare_digest(stored, _hash(form["secret"])) or row is None:
             raise _unknown()
         key = _key(dict(row))
+        if form["kind"] != _kind(key):
+            raise _unknown()
         if key.state != "active":
             raise KeyRefused(
                 f"The key {key.name!r} has {'been revoked' if key.revoked_at else 'expired'}.",
@@ -108,13 +120,25 @@ class Keys:
 
     async def usable(self) -> bool:
         """Whether anybody could get in."""
-        active = (
-            keys.c.revoked_at.is_(None),
-            or_(keys.c.expires_at.is_(None), keys.c.expires_at > now()),
-        )
-        query = select(literal(1)).select_from(keys).where(*active).limit(1)
+        query = select(literal(1)).select_from(keys).where(*_active()).limit(1)
         async with reading(self.engine) as connection:
             return (await connection.execute(query)).first() is not None
+
+    async def origins(self) -> frozenset[str]:
+        """The sites whose pages may use some publishable key at this moment."""
+        query = select(keys.c.origins).where(keys.c.origins.is_not(None), *_active())
+        async with reading(self.engine) as connection:
+            rows = await connection.execute(query)
+            return frozenset(origin for found in rows.scalars() for origin in found)
+
+
+def _active() -> tuple[ColumnElement[bool], ...]:
+    unexpired = or_(keys.c.expires_at.is_(None), keys.c.expires_at > now())
+    return keys.c.revoked_at.is_(None), unexpired
+
+
+def _kind(key: ApiKey) -> str:
+    return _PUBLISHABLE if key.is_publishable else _SECRET
 
 
 def _hash(secret: str) -> str:
@@ -193,3 +217,30 @@ def _checked_expiry(expires_at: datetime | None, created_at: datetime) -> dateti
             details={"field": "expires"},
         )
     return expires_at
+
+
+def _check_publishable(scopes: Sequence[Scope], books: Sequence[str] | None) -> None:
+    if tuple(scopes) != ("chat",):
+        raise InputError(
+            "A publishable key has the scope chat and no other, since everybody can read it.",
+            action="Leave out the scopes, or make a key that is not publishable.",
+            details={"field": "scope"},
+        )
+    if not books:
+        raise InputError(
+            "A publishable key is for certain books, and none was named.",
+            action="Name the books with --book.",
+            details={"field": "book"},
+        )
+
+
+def _checked_origins(origins: Sequence[str] | None) -> tuple[str, ...] | None:
+    if origins is None:
+        return None
+    if not origins:
+        raise InputError(
+            "A publishable key is for the pages of certain sites, and none was named.",
+            action="Name them with --origin, such as `--origin https://book.example.org`.",
+            details={"field": "origin"},
+        )
+    return tuple(dict.fromkeys(checked_origin(origin) for origin in origins))

@@ -306,6 +306,14 @@ class Settings(BaseSettings):
         validation_alias="BYTHEBOOK_THREAD_IDLE_MINUTES",
         description="A conversation idle for longer is archived; it comes back when used.",
     )
+    keep_questions_days: int = Field(
+        default=90,
+        ge=0,
+        le=36_500,
+        validation_alias="BYTHEBOOK_KEEP_QUESTIONS_DAYS",
+        description="Days that questions asked over HTTP are kept for the admin page, with what "
+        "became of them and readers' ratings; 0 keeps none.",
+    )
     log_format: Literal["auto", "text", "json"] = Field(
         default="auto",
         validation_alias="BYTHEBOOK_LOG_FORMAT",

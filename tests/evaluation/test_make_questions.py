@@ -16,7 +16,7 @@ from bythebook.evaluation.asking import all_passages
 from bythebook.evaluation.making import drafts_of, make_questions, spread
 from bythebook.evaluation.question import headings_of, same_heading
 from bythebook.evaluation.rewording import usable
-from bythebook.evaluation.wording import (
+from bythebook.language.wording import (
     Dictionary,
     definition_question,
     heading_question,
@@ -53,7 +53,12 @@ WORDS = Dictionary.of(
         ("## The Step Size", "What is the step size?"),
         ("## Physics engines", "What are physics engines?"),
         ("## Three sensors", "What are the three sensors?"),
-        ("## How the sensor works", "Can you explain how the sensor works?"),
+        ("## How the sensor works", "How does the sensor work?"),
+        ("## How sensors work", "How do sensors work?"),
+        ("## Why sensors drift", "Can you explain why sensors drift?"),
+        ("## What SDF is", "What is SDF?"),
+        ("## When to use a sensor", "When should I use a sensor?"),
+        ("## Sensors vs. cameras", "What is the difference between sensors and cameras?"),
         ("## When the sensor fails", "What should I do when the sensor fails?"),
         ("## Sensors and worlds", "What should I know about sensors and worlds?"),
         ("## Which sensor is best?", "Which sensor is best?"),

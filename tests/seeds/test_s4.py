@@ -157,8 +157,11 @@ def test_response_fields() -> None:
         model="string",
         tokens_used="integer",
         metrics="ConfidenceMetrics",
+        searched="string",
+        nearest="array",
     )
-    requires(ChatResponse, RESPONSE, *(RESPONSE.keys() - {"timestamp"}))
+    optional = {"timestamp", "nearest", "answer_id", "html"}
+    requires(ChatResponse, RESPONSE, *(RESPONSE.keys() - optional))
 
 
 def test_response_of_the_inside() -> None:

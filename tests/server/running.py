@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import httpx
+from sqlalchemy import event
 
 from bythebook.server.run import Server, serve
 from bythebook.server.service import Service
@@ -41,6 +42,31 @@ class Running:
     async def stop(self) -> None:
         self.server.should_exit = True
         await self.ended
+
+
+async def until(happened: Callable[[], Awaitable[Any]], seconds: float = 60) -> Any:
+    """What it tells once that is something."""
+    async with asyncio.timeout(seconds):
+        while True:
+            if found := await happened():
+                return found
+            await asyncio.sleep(0.05)
+
+
+@contextmanager
+def failing_statements(up: Running, part: str) -> Iterator[None]:
+    """The database fails whenever a statement holds this."""
+
+    def fail(_connection: Any, _cursor: Any, statement: str, *_rest: Any) -> None:
+        if part in statement:
+            raise OSError("the disk is full")
+
+    engine = up.service.library.engine.sync_engine
+    event.listen(engine, "before_cursor_execute", fail)
+    try:
+        yield
+    finally:
+        event.remove(engine, "before_cursor_execute", fail)
 
 
 def with_model(llm: LlmServer) -> dict[str, Any]:

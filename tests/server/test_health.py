@@ -22,12 +22,14 @@ from bythebook.errors import ModelError
 from bythebook.keys import Keys
 from bythebook.library import Library
 from bythebook.models.health import Dependency, Health, Info
+from bythebook.questions import Questions
 from bythebook.server import health
 from bythebook.server.conversations import Conversations
 from bythebook.server.health import check_health, make_info
 from bythebook.server.metrics import Metrics
 from bythebook.server.rate import RateLimits
 from bythebook.server.service import Service
+from bythebook.server.shelf import Shelf
 from bythebook.server.worker import Worker
 from bythebook.settings import Settings
 from bythebook.threads.threads import Threads
@@ -50,12 +52,15 @@ async def serving(**settings: Any) -> AsyncIterator[Service]:
         await worker.start()
         stack.push_async_callback(worker.stop)
         threads, metrics = Threads(library.engine), Metrics()
+        questions = Questions(library.engine, chosen.keep_questions_days)
         yield Service(
             settings=chosen,
             library=library,
             assistant=assistant,
             threads=threads,
-            conversations=Conversations(assistant, threads, metrics),
+            conversations=Conversations(assistant, threads, questions, metrics),
+            questions=questions,
+            shelf=Shelf(library),
             keys=Keys(library.engine),
             rate=rate,
             worker=worker,

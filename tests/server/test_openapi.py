@@ -80,6 +80,10 @@ def test_every_route_is_described() -> None:
     assert set(document["paths"]) == {
         "/chat/run",
         "/chat/stream",
+        "/feedback",
+        "/books",
+        "/admin/usage",
+        "/admin/questions",
         "/api/v1/agent/chat",
         "/session/{session_id}/history",
         "/session/{session_id}/summary",

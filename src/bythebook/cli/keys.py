@@ -34,7 +34,7 @@ def create(
         list[str] | None,
         typer.Option(
             help="What it may do: read, chat or admin; may be repeated. "
-            "Without this option read and chat."
+            "Without this option read and chat; a publishable key only chat."
         ),
     ] = None,
     book: Annotated[
@@ -45,12 +45,34 @@ def create(
         str | None,
         typer.Option(help="How long it is good, such as 12h, 30d or 8w, or its last day (UTC)."),
     ] = None,
+    publishable: Annotated[
+        bool,
+        typer.Option(
+            "--publishable",
+            help="For web pages, where everybody can read it: it may only chat, and needs --book "
+            "and --origin.",
+        ),
+    ] = False,
+    origin: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Site whose pages may use a publishable key, such as https://book.example.org; "
+            "may be repeated."
+        ),
+    ] = None,
     json: Json = False,
 ) -> None:
     """Make a key. It is shown once."""
     expires_at = _moment(expires) if expires is not None else None
-    scopes = cast("Sequence[Scope]", scope or DEFAULT_SCOPES)
-    asyncio.run(_create(name, scopes, book or None, expires_at, json))
+    if origin and not publishable:
+        raise InputError(
+            "Only a publishable key is for certain sites.",
+            action="Add --publishable, or leave out --origin.",
+            details={"field": "--origin"},
+        )
+    scopes = cast("Sequence[Scope]", scope or (("chat",) if publishable else DEFAULT_SCOPES))
+    origins = (origin or []) if publishable else None
+    asyncio.run(_create(name, scopes, book or None, expires_at, origins, json))
 
 
 @app.command("list")
@@ -73,6 +95,7 @@ async def _create(
     scopes: Sequence[Scope],
     books: list[str] | None,
     expires_at: datetime | None,
+    origins: list[str] | None,
     as_json: bool,
 ) -> None:
     from bythebook.keys import Keys
@@ -81,7 +104,7 @@ async def _create(
     async with await Library.open() as library:
         for book_id in books or ():
             await library.book(book_id)  # a key for a misspelt book would open nothing
-        key, text = await Keys(library.engine).create(name, scopes, books, expires_at)
+        key, text = await Keys(library.engine).create(name, scopes, books, expires_at, origins)
         trial = await _trial(library, key, text)
     if as_json:
         print_json({**key.model_dump(mode="json"), "key": text})
@@ -89,8 +112,13 @@ async def _create(
     # The key alone on stdout, so that a script can take it from there.
     until = f"expires {_shown(key.expires_at)} UTC" if key.expires_at else "does not expire"
     what = f"{', '.join(key.scopes)}; {_books(key)}; {until}"
+    if key.origins:
+        what += f"; pages of {', '.join(key.origins)}"
     _say(f"Made the key {key.name} (id {key.key_id}): {what}.")
-    _say("Keep it safe: it is not stored and can't be shown again.\n")
+    if key.is_publishable:
+        _say("It may stand in those pages; it is not stored and can't be shown again.\n")
+    else:
+        _say("Keep it safe: it is not stored and can't be shown again.\n")
     typer.echo(text)
     _say(f"\nTry it while `bythebook serve` runs:\n\n{trial}")
 
@@ -117,7 +145,7 @@ async def _list(as_json: bool) -> None:
         table.add_row(
             key.key_id,
             Text(key.name),  # a name may look like markup
-            ", ".join(key.scopes),
+            _may(key),
             _books(key),
             f"{key.created_at:%Y-%m-%d}",
             _shown(key.expires_at) if key.expires_at else "never",
@@ -147,6 +175,8 @@ async def _trial(library: Library, key: ApiKey, text: str) -> str:
     host = "localhost" if settings.host in ("0.0.0.0", "::") else settings.host
     address = f"http://{f'[{host}]' if ':' in host else host}:{settings.port or 'PORT'}"
     words = ["curl", f"{address}/info", "-H", f"Authorization: Bearer {text}"]
+    if key.origins:
+        words += ["-H", f"Origin: {key.origins[0]}"]
     if key.allows("chat"):
         question: dict[str, Any] = {"message": "What is this book about?"}
         mine = [book.book_id for book in await library.books() if key.may_read(book.book_id)]
@@ -169,6 +199,10 @@ def _moment(text: str) -> datetime:
             action="Give a span such as 12h, 30d or 8w, or a day such as 2030-12-31.",
             details={"field": "--expires"},
         ) from None
+
+
+def _may(key: ApiKey) -> str:
+    return ", ".join([*key.scopes, *(f"from {origin}" for origin in key.origins or ())])
 
 
 def _books(key: ApiKey) -> str:

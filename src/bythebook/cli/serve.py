@@ -57,4 +57,6 @@ def _say_ready(server: Server) -> None:
     gc.collect()
     gc.freeze()
     address = server.address
-    sys.stderr.write(f"bythebook listens on {address} ({address}/docs says how to ask it).\n")
+    sys.stderr.write(
+        f"bythebook listens on {address} (open it to chat; {address}/docs tells programs how).\n"
+    )

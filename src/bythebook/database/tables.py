@@ -9,6 +9,7 @@ from sqlalchemy import (
     JSON,
     Column,
     DateTime,
+    Float,
     ForeignKey,
     Index,
     Integer,
@@ -23,7 +24,7 @@ from sqlalchemy import (
 from sqlalchemy.dialects.postgresql import JSONB
 
 # The newest migration: a database that says the same needs no look at the migrations.
-REVISION = "0002"
+REVISION = "0004"
 
 metadata = MetaData()
 
@@ -60,6 +61,7 @@ books = Table(
     Column("chunker_version", Integer, nullable=False),
     Column("last_full_ingest", UtcDateTime),
     Column("last_incremental_update", UtcDateTime),
+    Column("background", JSON),
 )
 
 files = Table(
@@ -152,6 +154,8 @@ keys = Table(
     Column("created_at", UtcDateTime, nullable=False),
     Column("expires_at", UtcDateTime),
     Column("revoked_at", UtcDateTime),
+    # Of keys that stand in web pages; NULL for the others.
+    Column("origins", JSON(none_as_null=True)),
 )
 
 # What webhooks have been acted on, so that nobody can play one again.
@@ -160,4 +164,27 @@ deliveries = Table(
     metadata,
     Column("digest", String(64), primary_key=True),
     Column("received_at", UtcDateTime, nullable=False),
+)
+
+# What was asked over chat and what became of it. A session's rows go with the session; there is no
+# foreign key, since a session that is archived moves to another table.
+asked_questions = Table(
+    "asked_questions",
+    metadata,
+    Column("answer_id", SessionId, primary_key=True),
+    Column("asked_at", UtcDateTime, nullable=False),
+    Column("book_id", String(100), nullable=False),
+    Column("key_id", String(16)),
+    Column("session_id", SessionId, nullable=False),
+    Column("question", Text, nullable=False),
+    Column("outcome", String(20), nullable=False),
+    Column("confidence", Float),
+    Column("confidence_level", String(20)),
+    Column("nearest", JSON, nullable=False),
+    Column("model", Text, nullable=False),
+    Column("milliseconds", Integer, nullable=False),
+    Column("rating", String(10)),
+    Column("reason", Text),
+    Index("idx_questions_asked", "asked_at"),
+    Index("idx_questions_session", "session_id"),
 )

@@ -12,15 +12,15 @@ from typing import Any
 
 from bythebook.evaluation.asking import all_passages
 from bythebook.evaluation.question import Gold, Question, headings_of, same_heading
-from bythebook.evaluation.wording import (
+from bythebook.index.sparse import terms
+from bythebook.language.pieces import pieces_of
+from bythebook.language.wording import (
     Dictionary,
     definition_question,
     heading_question,
     plain_text,
     term_questions,
 )
-from bythebook.index.sparse import terms
-from bythebook.language.pieces import pieces_of
 from bythebook.library import Library
 from bythebook.models.book import BookInfo
 from bythebook.models.passage import Passage

@@ -92,3 +92,9 @@ class Answer:
     notes: tuple[str, ...] = ()
     id: str = field(default_factory=lambda: str(uuid.uuid4()))
     created_at: datetime = field(default_factory=now)
+
+    @property
+    def queries(self) -> tuple[str, ...]:
+        """What was searched for, each once."""
+        made = dict.fromkeys(call.query for call in self.tool_calls if call.error is None)
+        return tuple(made) or (self.question,)

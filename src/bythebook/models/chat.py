@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from typing import Annotated, Any, Self
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from bythebook.models.answer import Answer, Citation, Sentence, Status
+from bythebook.models.asked_question import MAX_NEAREST
 from bythebook.models.chunk import now
 from bythebook.models.citation import CitationEntry
 from bythebook.models.confidence import TOLERANCE, ConfidenceLevel, ConfidenceMetrics
 from bythebook.models.excerpt import excerpt
 from bythebook.models.identity import Uuid4, new_id
 from bythebook.models.moment import IsoMoment, iso
+from bythebook.models.passage import Passage
+from bythebook.models.place import NO_TITLES, path_of
 from bythebook.models.search import SearchFilters
 from bythebook.models.text import not_blank
 
@@ -56,6 +60,7 @@ class ChatRequest(BaseModel):
     similarity_threshold: float = Field(
         default=0.7, ge=0, le=1, description="Passages that score less are not used."
     )
+    html: bool = Field(default=False, description="Send the answer as safe HTML as well.")
     book_id: str | None = Field(
         default=None, min_length=1, description="Default: the only book, or the configured one."
     )
@@ -99,6 +104,29 @@ class Source(BaseModel):
             section=place.section_title or place.title,
             url=place.url,
             chunk_index=place.chunk_index,
+        )
+
+
+class NearSection(BaseModel):
+    """A section near a question that was refused. It does not answer the question."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    title: str
+    section: str | None
+    url: str
+    passage_id: str
+    path: list[str]
+
+    @classmethod
+    def of(cls, passage: Passage, modules: Mapping[str, str] = NO_TITLES) -> Self:
+        place = passage.metadata
+        return cls(
+            title=place.title,
+            section=place.section_title,
+            url=place.url,
+            passage_id=passage.id,
+            path=path_of(place, modules),
         )
 
 
@@ -149,6 +177,21 @@ class ChatResponse(BaseModel):
     model: str
     tokens_used: int = Field(ge=0)
     metrics: ConfidenceMetrics
+    searched: str = Field(description="What was searched for.")
+    nearest: list[NearSection] = Field(
+        default_factory=list,
+        max_length=MAX_NEAREST,
+        description="Of a refusal: the sections that came nearest, although they don't answer.",
+    )
+    answer_id: Uuid4 | None = Field(
+        default=None,
+        description="Names the answer for `POST /feedback`; null where questions are not kept.",
+    )
+    html: str | None = Field(
+        default=None,
+        description="The response as safe HTML, if asked for; each marker `[n]` is a button with "
+        "the class `cite` and n in `data-n`.",
+    )
 
     @model_validator(mode="after")
     def _matches_the_metrics(self) -> Self:
@@ -177,7 +220,20 @@ class ChatResponse(BaseModel):
         return self
 
     @classmethod
-    def of(cls, answer: Answer, session_id: str) -> Self:
+    def of(
+        cls,
+        answer: Answer,
+        session_id: str,
+        *,
+        answer_id: str | None = None,
+        html: str | None = None,
+        nearest: Iterable[Passage] = (),
+        modules: Mapping[str, str] = NO_TITLES,
+    ) -> Self:
+        near: dict[tuple[str, ...], NearSection] = {}
+        for passage in nearest:
+            section = NearSection.of(passage, modules)
+            near.setdefault((section.url, *section.path), section)
         return cls(
             response=answer.text,
             confidence=answer.confidence.average_similarity,
@@ -195,4 +251,8 @@ class ChatResponse(BaseModel):
             model=answer.model,
             tokens_used=answer.tokens_used,
             metrics=answer.confidence,
+            searched="; ".join(answer.queries),
+            nearest=list(near.values())[:MAX_NEAREST],
+            answer_id=answer_id,
+            html=html,
         )

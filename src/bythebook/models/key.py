@@ -26,6 +26,15 @@ class ApiKey(BaseModel):
     created_at: UtcDatetime
     expires_at: UtcDatetime | None = None
     revoked_at: UtcDatetime | None = None
+    origins: tuple[str, ...] | None = Field(
+        default=None,
+        description="Sites whose pages may use it; such a key is no secret. None for others.",
+    )
+
+    @property
+    def is_publishable(self) -> bool:
+        """Whether it stands in web pages, where everybody can read it."""
+        return self.origins is not None
 
     def allows(self, scope: Scope) -> bool:
         return scope in self.scopes or "admin" in self.scopes

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Self
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from bythebook.models.chunk import Uuid
 from bythebook.models.passage import Passage
+from bythebook.models.place import path_of
 from bythebook.models.vocabulary import HARDWARE_TIERS, ProficiencyLevel, TeachingLayer
 
 MIN_QUERY = 3
@@ -147,12 +148,26 @@ class SearchResponse(BaseModel):
         return self
 
 
+class ContextPassage(PassageEntry):
+    """A passage as it is shown to a reader."""
+
+    path: list[str] = Field(description="Module, chapter, page and headings above the passage.")
+    html: str | None = Field(
+        default=None,
+        description="The text as safe HTML, if asked for; what is cited stands in `mark`.",
+    )
+
+    @classmethod
+    def shown(cls, passage: Passage, modules: Mapping[str, str], html: str | None = None) -> Self:
+        return cls(**cls._fields(passage), path=path_of(passage.metadata, modules), html=html)
+
+
 class ContextResponse(BaseModel):
     """A passage with those around it, in reading order."""
 
     book_id: str
     chunk_id: str
-    passages: list[PassageEntry]
+    passages: list[ContextPassage]
 
 
 class LessonResponse(BaseModel):

@@ -34,6 +34,8 @@ class ThreadMessage(BaseModel):
     refused: bool | None = None
     sources: list[str] = Field(default_factory=list)
     citations: list[CitationEntry] = Field(default_factory=list)
+    # Made when it is asked for, and never stored.
+    html: str | None = None
 
     @model_validator(mode="after")
     def _only_answers_are_sure(self) -> Self:

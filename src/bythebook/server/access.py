@@ -13,7 +13,9 @@ from fastapi.security.http import HTTPAuthorizationCredentials
 from bythebook.errors import KeyRefused, NotAllowed
 from bythebook.models.key import Scope
 from bythebook.server.caller import Caller
+from bythebook.server.origins import is_from_page_of, is_listed, listed_origins
 from bythebook.server.service import Service, service_of
+from bythebook.settings import Settings
 
 HOW_TO_SEND = "Send it as `Authorization: Bearer KEY` or `X-API-Key: KEY`."
 
@@ -21,8 +23,9 @@ bearer = HTTPBearer(auto_error=False, description="A key made with `bythebook ke
 header = APIKeyHeader(name="X-API-Key", auto_error=False, description="The same key.")
 
 
-def needs(scope: Scope) -> Callable[..., Awaitable[Caller]]:
-    """A dependency: the caller, once the key is known to be good for this and not used up."""
+def needs(*scopes: Scope) -> Callable[..., Awaitable[Caller]]:
+    """A dependency: the caller, once the key is known to be good for this and not used up. Any of
+    the scopes will do."""
 
     async def caller(
         request: Request,
@@ -36,11 +39,7 @@ def needs(scope: Scope) -> Callable[..., Awaitable[Caller]]:
         if presented is None:
             if await service.keys.exist():
                 raise KeyRefused("This service needs a key.", action=HOW_TO_SEND)
-            if not _is_from_here(request):
-                raise NotAllowed(
-                    "Without keys only this machine may ask.",
-                    action="Make one with `bythebook keys create NAME`.",
-                )
+            _check_is_from_here(request, service.settings)
             return Caller(None)
         key = await service.keys.verify(presented)
         request.state.key_id = key.key_id
@@ -48,11 +47,20 @@ def needs(scope: Scope) -> Callable[..., Awaitable[Caller]]:
         if not rate.allowed:
             service.metrics.rate_limited()
             raise rate.error()
-        if not key.allows(scope):
+        if key.origins is not None and not is_from_page_of(request.headers, key.origins):
             raise NotAllowed(
-                f"The key {key.name!r} may not do this: it has no scope {scope!r}.",
-                action=f"Use a key made with `bythebook keys create NAME --scope {scope}`.",
-                details={"scope": scope},
+                f"The key {key.name!r} is for the pages of certain sites, and this request is from "
+                "none of them.",
+                action="Make a key for this site with `bythebook keys create NAME --publishable "
+                "--origin SITE`, or a secret one for programs.",
+                details={"origin": request.headers.get("origin")},
+            )
+        if not any(key.allows(scope) for scope in scopes):
+            named = " or ".join(repr(scope) for scope in scopes)
+            raise NotAllowed(
+                f"The key {key.name!r} may not do this: it has no scope {named}.",
+                action=f"Use a key made with `bythebook keys create NAME --scope {scopes[0]}`.",
+                details={"scope": scopes[0]},
             )
         return Caller(key)
 
@@ -69,13 +77,27 @@ def is_loopback(host: str) -> bool:
         return False
 
 
-def _is_from_here(request: Request) -> bool:
-    """Sent by this machine, and to it: a web page may point a name of its own at 127.0.0.1."""
+def _check_is_from_here(request: Request, settings: Settings) -> None:
+    """Sent by this machine, and to it: a web page may point a name of its own at 127.0.0.1, and
+    one that does not can still send requests."""
     sender = request.client.host if request.client else ""
-    return is_loopback(sender) and is_loopback(request.url.hostname or "")
+    if not is_loopback(sender) or not is_loopback(request.url.hostname or ""):
+        raise NotAllowed(
+            "Without keys only this machine may ask.",
+            action="Make one with `bythebook keys create NAME`.",
+        )
+    origin = request.headers.get("origin")
+    own = f"{request.url.scheme}://{request.url.netloc}"
+    if origin is not None and origin != own and not is_listed(origin, listed_origins(settings)):
+        raise NotAllowed(
+            "Without keys only the service's own page may ask, not one of another site.",
+            action="Name the site in BYTHEBOOK_CORS_ORIGINS, or make a publishable key for it.",
+            details={"origin": origin},
+        )
 
 
 Reader = Annotated[Caller, Security(needs("read"), scopes=["read"])]
+Guest = Annotated[Caller, Security(needs("read", "chat"), scopes=["read", "chat"])]
 Chatter = Annotated[Caller, Security(needs("chat"), scopes=["chat"])]
 Admin = Annotated[Caller, Security(needs("admin"), scopes=["admin"])]
 Serving = Annotated[Service, Depends(service_of)]

@@ -9,14 +9,24 @@ from typing import Any
 
 from fastapi import FastAPI
 from fastapi.routing import APIRoute
-from starlette.middleware.cors import CORSMiddleware
 
 from bythebook.server.body import BodyLimit
 from bythebook.server.crowd import CrowdLimit
 from bythebook.server.envelope import Envelope
 from bythebook.server.metrics import Metrics
+from bythebook.server.origins import CrossOrigin, listed_origins
 from bythebook.server.problems import handle_problems
-from bythebook.server.routes import chat, ingestion, operations, passages, sessions
+from bythebook.server.routes import (
+    admin,
+    books,
+    chat,
+    feedback,
+    ingestion,
+    operations,
+    pages,
+    passages,
+    sessions,
+)
 from bythebook.server.service import Service, open_service
 from bythebook.settings import Settings
 
@@ -27,15 +37,6 @@ Send a key as `Authorization: Bearer KEY` or `X-API-Key: KEY`; on a service with
 listens to its own machine only, none is needed. Every error has the same body (`Problem`). Every
 response names its request in `X-Request-ID`.
 """
-EXPOSED = (
-    "X-Request-ID",
-    "X-Session-ID",
-    "X-RateLimit-Limit",
-    "X-RateLimit-Remaining",
-    "X-RateLimit-Reset",
-    "Retry-After",
-    "Location",
-)
 
 
 def make_app(settings: Settings, service: Service | None = None) -> FastAPI:
@@ -63,20 +64,13 @@ def make_app(settings: Settings, service: Service | None = None) -> FastAPI:
     )
     app.state.service = service
     app.openapi = lambda: _described(app)  # type: ignore[method-assign]
-    for part in (chat, sessions, passages, ingestion, operations):
+    for part in (chat, feedback, sessions, books, passages, ingestion, admin, operations, pages):
         app.include_router(part.router)
     handle_problems(app)
     # The last one added is the outermost.
     app.add_middleware(BodyLimit, max_bytes=settings.max_body_kb * 1024)
-    if origins := [origin.strip() for origin in settings.cors_origins.split(",") if origin.strip()]:
-        app.add_middleware(
-            CORSMiddleware,
-            allow_origins=origins,
-            allow_methods=["GET", "POST", "DELETE"],
-            allow_headers=["Authorization", "Content-Type", "X-API-Key", "X-Request-ID"],
-            expose_headers=EXPOSED,
-        )
     app.add_middleware(CrowdLimit, most=settings.max_concurrent)
+    app.add_middleware(CrossOrigin, listed=listed_origins(settings))
     app.add_middleware(Envelope, metrics=metrics)
     return app
 

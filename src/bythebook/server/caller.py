@@ -62,6 +62,6 @@ def unknown_book(book_id: str) -> BookNotFound:
     """The same for a book that is not there and one that the key may not see."""
     return BookNotFound(
         f"There is no book {book_id!r}.",
-        action="`GET /info` lists the books.",
+        action="`GET /books` lists the books.",
         details={"field": "book_id"},
     )

@@ -16,10 +16,13 @@ from bythebook.agent.events import Done, Event, Failed
 from bythebook.errors import BookError, BookNotFound, InputError
 from bythebook.models.answer import Answer
 from bythebook.models.chat import ChatRequest
-from bythebook.models.conversation import Conversation
+from bythebook.models.conversation import Conversation, Turn
+from bythebook.questions import Questions
 from bythebook.server.caller import Caller
+from bythebook.server.kept import Kept
 from bythebook.server.logs import shown_question
 from bythebook.server.metrics import Metrics
+from bythebook.server.noting import Noting, near
 from bythebook.server.problems import unexpected
 from bythebook.threads.threads import Thread, Threads
 
@@ -54,9 +57,12 @@ class Conversations:
     """Answers within threads. The turns of a thread wait for each other, so that every question
     is understood after the one before it."""
 
-    def __init__(self, assistant: Assistant, threads: Threads, metrics: Metrics) -> None:
+    def __init__(
+        self, assistant: Assistant, threads: Threads, questions: Questions, metrics: Metrics
+    ) -> None:
         self.assistant = assistant
         self.threads = threads
+        self.noting = Noting(questions)
         self.metrics = metrics
         self._turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
@@ -80,8 +86,8 @@ class Conversations:
         return Asked(request, book_id, caller.id, is_new=False)
 
     async def stream(self, asked: Asked) -> AsyncGenerator[Event]:
-        """The events of a turn, the last and only the last a Done or Failed. A Done comes once the
-        turn is kept."""
+        """The events of a turn, the last and only the last a Kept or Failed. A Kept comes once the
+        turn is in its thread."""
         started = time.perf_counter()
         model = self.assistant.model_name
         outcome: Event | None = None
@@ -96,17 +102,26 @@ class Conversations:
     async def _turn(self, asked: Asked) -> AsyncGenerator[Event]:
         session_id = asked.request.session_id
         lock = self._turns.setdefault(session_id, asyncio.Lock())
+        started = time.perf_counter()
+        failed: Failed | None = None
         try:
-            async with lock, aclosing(self._answer(asked)) as events:
+            async with lock, aclosing(self._answer(asked, started)) as events:
                 async for event in events:
-                    yield event
+                    if isinstance(event, Failed):
+                        failed = event
+                    else:
+                        yield event
         except BookError as problem:
-            yield Failed(problem)
+            failed = Failed(problem)
         except Exception:
             logger.exception("A turn failed unexpectedly")
-            yield Failed(unexpected())
+            failed = Failed(unexpected())
+        if failed is not None:
+            seconds = time.perf_counter() - started
+            await self.noting.failed(asked, failed.error, self.assistant.model_name, seconds)
+            yield failed
 
-    async def _answer(self, asked: Asked) -> AsyncGenerator[Event]:
+    async def _answer(self, asked: Asked, started: float) -> AsyncGenerator[Event]:
         request = asked.request
         thread = await self._thread(asked)
         conversation = thread.conversation if thread else Conversation(id=request.session_id)
@@ -122,16 +137,31 @@ class Conversations:
         async with aclosing(events):
             async for event in events:
                 if isinstance(event, Done):
+                    turn = conversation.turns[-1]
+                    keeping = self._keep(asked, event.answer, turn, started, thread is None)
                     # The answer is there; a client that leaves now does not undo it.
-                    await asyncio.shield(
-                        self.threads.append(
-                            request.session_id,
-                            conversation.turns[-1],
-                            metadata={"book_id": asked.book_id, "key_id": asked.key_id},
-                            is_new=thread is None,
-                        )
-                    )
+                    event = await asyncio.shield(keeping)
                 yield event
+
+    async def _keep(
+        self, asked: Asked, answer: Answer, turn: Turn, started: float, is_new: bool
+    ) -> Kept:
+        nearest = await near(self.assistant.library, asked, answer)
+        # Noted first: whoever deletes the session from now on deletes the note with it.
+        seconds = time.perf_counter() - started
+        answer_id = await self.noting.answered(asked, answer, nearest, seconds)
+        is_kept = False
+        try:
+            is_kept = await self.threads.append(
+                asked.request.session_id,
+                turn,
+                metadata={"book_id": asked.book_id, "key_id": asked.key_id},
+                is_new=is_new,
+            )
+        finally:
+            if answer_id is not None and not is_kept:
+                await self.noting.take_back(answer_id)
+        return Kept(answer, answer_id if is_kept else None, nearest)
 
     async def _thread(self, asked: Asked) -> Thread | None:
         """Read again: another turn may have gone before, and deleted or begun the session."""

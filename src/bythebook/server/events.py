@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any, Self
 
 from pydantic import BaseModel, Field
@@ -10,8 +12,11 @@ from bythebook.agent.events import Done, Event, Failed, Retrieved, StateChanged,
 from bythebook.models.chat import ChatResponse
 from bythebook.models.confidence import ConfidenceMetrics
 from bythebook.models.passage import Passage
+from bythebook.models.place import NO_TITLES, path_of
 from bythebook.models.state_machine import AgentState
+from bythebook.server.kept import Kept
 from bythebook.server.problems import Problem
+from bythebook.server.rendering.answer import answer_html, unfinished_html
 
 
 class StateEvent(BaseModel):
@@ -34,16 +39,18 @@ class FoundPassage(BaseModel):
     title: str
     section: str | None
     url: str
+    path: list[str]
     score: float = Field(ge=0, le=1)
 
     @classmethod
-    def of(cls, passage: Passage) -> Self:
+    def of(cls, passage: Passage, modules: Mapping[str, str] = NO_TITLES) -> Self:
         place = passage.metadata
         return cls(
             passage_id=passage.id,
             title=place.title,
             section=place.section_title,
             url=place.url,
+            path=path_of(place, modules),
             score=passage.score,
         )
 
@@ -60,6 +67,10 @@ class TokenEvent(BaseModel):
     """`token`: text of the answer, verified. Joined together the tokens are the answer."""
 
     text: str
+    html: str | None = Field(
+        default=None,
+        description="If asked for, the whole answer so far as safe HTML: it replaces the last.",
+    )
 
 
 # By name; the last two end the stream, and exactly one of them does.
@@ -83,27 +94,55 @@ EVENT_SCHEMA = {
 }
 
 
-def to_sse(event: Event, session_id: str, request_id: str) -> bytes:
-    name, data = _named(event, session_id, request_id)
-    # JSON has no line breaks of its own, so one data line holds it.
-    return f"event: {name}\ndata: {data.model_dump_json()}\n\n".encode()
+@dataclass
+class Telling:
+    """What one client is told of one turn. `modules` are the titles of the book's modules."""
 
+    session_id: str
+    request_id: str
+    html: bool
+    modules: Mapping[str, str]
+    _text: str = ""
+    _found: set[str] = field(default_factory=set)
 
-def _named(event: Event, session_id: str, request_id: str) -> tuple[str, BaseModel]:
-    match event:
-        case StateChanged(state):
-            return "state", StateEvent(state=state)
-        case ToolCalled(name, arguments):
-            return "tool_call", ToolCallEvent(name=name, arguments=arguments)
-        case Retrieved(query, passages, confidence):
-            found = [FoundPassage.of(passage) for passage in passages]
-            return "retrieval", RetrievalEvent(query=query, passages=found, confidence=confidence)
-        case Token(text):
-            return "token", TokenEvent(text=text)
-        case Done(answer):
-            return "done", ChatResponse.of(answer, session_id)
-        case Failed(error):
-            return "error", Problem.of(error, request_id)
+    def to_sse(self, event: Event) -> bytes:
+        name, data = self._named(event)
+        # JSON has no line breaks of its own, so one data line holds it.
+        return f"event: {name}\ndata: {data.model_dump_json()}\n\n".encode()
+
+    def _named(self, event: Event) -> tuple[str, BaseModel]:
+        match event:
+            case StateChanged(state):
+                return "state", StateEvent(state=state)
+            case ToolCalled(name, arguments):
+                return "tool_call", ToolCallEvent(name=name, arguments=arguments)
+            case Retrieved(query, passages, confidence):
+                self._found |= {passage.id for passage in passages}
+                found = [FoundPassage.of(passage, self.modules) for passage in passages]
+                told = RetrievalEvent(query=query, passages=found, confidence=confidence)
+                return "retrieval", told
+            case Token(text):
+                self._text += text
+                shown = unfinished_html(self._text, len(self._found)) if self.html else None
+                return "token", TokenEvent(text=text, html=shown)
+            case Done():
+                return "done", self.response(event)
+            case Failed(error):
+                return "error", Problem.of(error, self.request_id)
+
+    def response(self, event: Done) -> ChatResponse:
+        """The answer as the client asked for it."""
+        kept = event if isinstance(event, Kept) else Kept(event.answer)
+        response = ChatResponse.of(
+            kept.answer,
+            self.session_id,
+            answer_id=kept.answer_id,
+            nearest=kept.nearest,
+            modules=self.modules,
+        )
+        if self.html:
+            response.html = answer_html(response.response, response.citations)
+        return response
 
 
 STREAM_EXAMPLE = """\
@@ -117,7 +156,7 @@ event: retrieval
 data: {"query":"What is a node?","passages":[...],"confidence":{...}}
 
 event: token
-data: {"text":"A node is a process that performs computation [1]."}
+data: {"text":"A node is a process that performs computation [1].","html":null}
 
 event: done
 data: {"response":"A node is a process that performs computation [1].","confidence":0.91,...}

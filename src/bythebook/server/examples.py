@@ -71,6 +71,10 @@ CHAT: Json = {
         "confidence_level": "high",
         "should_answer": True,
     },
+    "searched": QUESTION,
+    "nearest": [],
+    "answer_id": "0e7af4fc-402a-4ff6-b393-8d5ff9503a3a",
+    "html": None,
 }
 AGENT: Json = {
     "id": "0e7af4fc-402a-4ff6-b393-8d5ff9503a3a",
@@ -149,7 +153,22 @@ SEARCH: Json = {
     "module_filter": None,
     "book_id": BOOK,
 }
-CONTEXT: Json = {"book_id": BOOK, "chunk_id": PASSAGE, "passages": [ENTRY]}
+CONTEXT: Json = {
+    "book_id": BOOK,
+    "chunk_id": PASSAGE,
+    "passages": [
+        {
+            **ENTRY,
+            "path": [
+                "Module 1: The Robotic Nervous System (ROS 2)",
+                "Robot Models",
+                "URDF and Xacro",
+                "Links and joints",
+            ],
+            "html": None,
+        }
+    ],
+}
 WHOLE_LESSON: Json = {
     "book_id": BOOK,
     "parent_doc_id": LESSON,

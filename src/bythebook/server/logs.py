@@ -208,7 +208,7 @@ def secrets_of(settings: Settings) -> set[str]:
 
 _PATTERNS = (
     # Our own keys, those of OpenAI and its likes, and those of GitHub.
-    (re.compile(r"btb_[\w-]+"), f"btb_{HIDDEN}"),
+    (re.compile(r"(btbp?_)[\w-]+"), rf"\1{HIDDEN}"),
     (re.compile(r"(?<![A-Za-z])sk-[\w-]{8,}"), f"sk-{HIDDEN}"),
     (re.compile(r"(?<![A-Za-z])(gh[a-z]|github_pat)_\w{16,}"), rf"\1_{HIDDEN}"),
     (

@@ -306,7 +306,7 @@ def _access(route: Schema) -> str:
     if not needed:
         return "Needs no key."
     scopes = dict.fromkeys(scope for one in needed for names in one.values() for scope in names)
-    named = " and ".join(f"`{scope}`" for scope in scopes)
+    named = " or ".join(f"`{scope}`" for scope in scopes)
     return f"Needs a key with the scope {named}." if named else "Needs a key."
 
 

@@ -16,16 +16,18 @@ from bythebook.embedding.minilm import MiniLM
 from bythebook.errors import BookError, StoreError
 from bythebook.keys import Keys
 from bythebook.library import Library
+from bythebook.questions import Questions
 from bythebook.server.conversations import Conversations
 from bythebook.server.metrics import Metrics
 from bythebook.server.rate import RateLimits
+from bythebook.server.shelf import Shelf
 from bythebook.server.worker import Worker
 from bythebook.settings import Settings
 from bythebook.threads.threads import Threads
 
 logger = logging.getLogger(__name__)
 
-# How many times in an idle period the service looks for conversations to archive.
+# How many times in an idle period the service looks for what to put away.
 LOOKS = 12
 
 
@@ -38,6 +40,8 @@ class Service:
     assistant: Assistant
     threads: Threads
     conversations: Conversations
+    questions: Questions
+    shelf: Shelf
     keys: Keys
     rate: RateLimits
     worker: Worker
@@ -62,6 +66,9 @@ async def open_service(settings: Settings, metrics: Metrics) -> AsyncIterator[Se
         stack.push_async_callback(rate.close)
         await _open_index(library)
         threads = Threads(library.engine)
+        questions = Questions(library.engine, settings.keep_questions_days)
+        shelf = Shelf(library)
+        stack.push_async_callback(shelf.close)
         worker = Worker(
             library, on_ended=lambda job: metrics.job_ended(job.status, job.duration_seconds)
         )
@@ -70,7 +77,9 @@ async def open_service(settings: Settings, metrics: Metrics) -> AsyncIterator[Se
             library=library,
             assistant=assistant,
             threads=threads,
-            conversations=Conversations(assistant, threads, metrics),
+            conversations=Conversations(assistant, threads, questions, metrics),
+            questions=questions,
+            shelf=shelf,
             keys=Keys(library.engine),
             rate=rate,
             worker=worker,
@@ -78,12 +87,12 @@ async def open_service(settings: Settings, metrics: Metrics) -> AsyncIterator[Se
         )
         await worker.start()
         stack.push_async_callback(worker.stop)
-        archiving = asyncio.create_task(_archive_idle_threads(service))
+        tidying = asyncio.create_task(_tidy(service))
         try:
             yield service
         finally:
-            archiving.cancel()
-            await asyncio.gather(archiving, return_exceptions=True)
+            tidying.cancel()
+            await asyncio.gather(tidying, return_exceptions=True)
 
 
 async def _open_index(library: Library) -> None:
@@ -96,14 +105,16 @@ async def _open_index(library: Library) -> None:
         logger.warning("The index can't be reached yet: %s", problem)
 
 
-async def _archive_idle_threads(service: Service) -> None:
+async def _tidy(service: Service) -> None:
+    """Archive conversations that nobody uses, and forget questions that were kept long enough."""
     idle = timedelta(minutes=service.settings.thread_idle_minutes)
     while True:
         try:
             archived = await service.threads.archive_idle(idle)
             service.metrics.threads_archived(archived)
+            await service.questions.forget_old()
         except BookError as problem:
-            logger.warning("Idle conversations could not be archived: %s", problem)
+            logger.warning("Old conversations and questions can't be put away: %s", problem)
         except Exception:
-            logger.exception("Idle conversations could not be archived")
+            logger.exception("Old conversations and questions can't be put away")
         await asyncio.sleep(idle.total_seconds() / LOOKS)

@@ -6,7 +6,6 @@ where there is none. So changes of one thread come one after another, wherever i
 
 from __future__ import annotations
 
-import re
 import uuid
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
@@ -16,7 +15,13 @@ from sqlalchemy import Table, delete, func, insert, literal, select, union_all, 
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
-from bythebook.database.tables import archived_messages, archived_threads, threads
+from bythebook.database.tables import (
+    archived_messages,
+    archived_threads,
+    asked_questions,
+    threads,
+)
+from bythebook.database.text import storable
 from bythebook.database.transaction import reading, transaction
 from bythebook.errors import InputError
 from bythebook.models.chunk import now
@@ -25,8 +30,6 @@ from bythebook.models.thread import MAX_LIVE_TURNS, ConversationThread
 
 Row = dict[str, Any]
 FIELDS = ("thread_id", "messages", "created_at", "updated_at", "topic_summary", "metadata")
-# PostgreSQL takes no NUL, and no JSON a half of a surrogate pair.
-NOT_STORABLE = re.compile("[\x00\ud800-\udfff]")
 
 
 @dataclass(frozen=True)
@@ -67,7 +70,7 @@ class Threads:
             raise InputError(
                 f"{thread_id!r} can't name a conversation.", action="Give a UUID of version 4."
             )
-        turn = replace(turn, question=_storable(turn.question), answer=_storable(turn.answer))
+        turn = replace(turn, question=storable(turn.question), answer=storable(turn.answer))
         async with transaction(self.engine) as connection:
             row = await _hold(connection, known, turn.asked_at)
             if row is None:
@@ -81,7 +84,8 @@ class Threads:
         return True
 
     async def delete(self, thread_id: str) -> bool:
-        """Delete all there is of a conversation; whether there was one."""
+        """Delete all there is of a conversation, and what is noted of its questions; whether there
+        was one."""
         known = _canonical(thread_id)
         if known is None:
             return False
@@ -90,6 +94,9 @@ class Threads:
             for table in (archived_threads, archived_messages, threads):
                 gone = await connection.execute(_rows(table, known))
                 found = found or (table is archived_threads and gone.rowcount > 0)
+            await connection.execute(
+                delete(asked_questions).where(asked_questions.c.session_id == known)
+            )
         return found
 
     async def archive_idle(self, idle: timedelta) -> int:
@@ -145,10 +152,6 @@ def _canonical(thread_id: str) -> str | None:
     except ValueError:
         return None
     return str(found) if found.version == 4 else None
-
-
-def _storable(text: str) -> str:
-    return NOT_STORABLE.sub("\ufffd", text)
 
 
 def _rows(table: Table, thread_id: str) -> Any:

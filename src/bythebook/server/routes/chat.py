@@ -13,9 +13,10 @@ from bythebook.models.agent_messages import AgentRequest, AgentResponse
 from bythebook.models.chat import ChatRequest, ChatResponse
 from bythebook.server.access import Chatter, Serving
 from bythebook.server.conversations import Asked, Conversations
-from bythebook.server.events import EVENT_SCHEMA, EVENTS, STREAM_EXAMPLE, to_sse
+from bythebook.server.events import EVENT_SCHEMA, EVENTS, STREAM_EXAMPLE, Telling
 from bythebook.server.examples import AGENT, CHAT, answers
 from bythebook.server.logs import add_to_log_context
+from bythebook.server.modules import module_titles
 from bythebook.server.problems import keyed
 from bythebook.server.sse import EventStream, while_connected
 
@@ -53,13 +54,13 @@ async def run_chat(
     """
     asked = await _ask(request, service.conversations, caller, question)
     if question.stream:
-        return _stream(request, service, asked)
+        return await _stream(request, service, asked)
     event = await while_connected(request, _last_event(service.conversations, asked))
     if event is None:
         return Response(status_code=CLIENT_LEFT)
     if isinstance(event, Failed):
         raise event.error
-    return ChatResponse.of(event.answer, question.session_id)
+    return (await _telling(request, service, asked)).response(event)
 
 
 @router.post(
@@ -76,7 +77,7 @@ async def stream_chat(
     request: Request, service: Serving, caller: Chatter, question: ChatRequest
 ) -> Response:
     asked = await _ask(request, service.conversations, caller, question)
-    return _stream(request, service, asked)
+    return await _stream(request, service, asked)
 
 
 @router.post(
@@ -114,12 +115,21 @@ async def _last_event(conversations: Conversations, asked: Asked) -> Done | Fail
     raise AssertionError("a stream ends with Done or Failed")
 
 
-def _stream(request: Request, service: Serving, asked: Asked) -> EventStream:
-    session_id = asked.request.session_id
+async def _telling(request: Request, service: Serving, asked: Asked) -> Telling:
+    return Telling(
+        session_id=asked.request.session_id,
+        request_id=request.state.request_id,
+        html=asked.request.html,
+        modules=await module_titles(service.library.engine, asked.book_id),
+    )
+
+
+async def _stream(request: Request, service: Serving, asked: Asked) -> EventStream:
+    telling = await _telling(request, service, asked)
 
     async def written() -> AsyncGenerator[bytes]:
         async with aclosing(service.conversations.stream(asked)) as events:
             async for event in events:
-                yield to_sse(event, session_id, request.state.request_id)
+                yield telling.to_sse(event)
 
-    return EventStream(written(), service.settings.heartbeat, {"X-Session-ID": session_id})
+    return EventStream(written(), service.settings.heartbeat, {"X-Session-ID": telling.session_id})

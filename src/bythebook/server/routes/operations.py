@@ -6,7 +6,7 @@ from functools import cache
 from typing import Any
 
 from fastapi import APIRouter, Request, Response
-from fastapi.responses import HTMLResponse, JSONResponse, RedirectResponse
+from fastapi.responses import HTMLResponse, JSONResponse
 
 from bythebook.models.health import Health, Info
 from bythebook.server.access import Admin, Reader, Serving
@@ -59,11 +59,6 @@ async def docs(request: Request) -> HTMLResponse:
     return HTMLResponse(
         _page(request.app.openapi), headers={"Content-Security-Policy": PAGE_POLICY}
     )
-
-
-@router.get("/", include_in_schema=False)
-async def home() -> RedirectResponse:
-    return RedirectResponse("/docs")
 
 
 @cache

@@ -7,7 +7,9 @@ from typing import Annotated
 from fastapi import APIRouter, Path, Query
 
 from bythebook.models.chunk import Uuid
+from bythebook.models.passage import Passage
 from bythebook.models.search import (
+    ContextPassage,
     ContextResponse,
     LessonResponse,
     PassageEntry,
@@ -15,9 +17,11 @@ from bythebook.models.search import (
     SearchResponse,
 )
 from bythebook.retrieval.context import MAX_NEIGHBOURS
-from bythebook.server.access import Reader, Serving
+from bythebook.server.access import Guest, Reader, Serving
 from bythebook.server.examples import CONTEXT, SEARCH, WHOLE_LESSON, answers
+from bythebook.server.modules import module_titles
 from bythebook.server.problems import keyed
+from bythebook.server.rendering import passage_html
 
 router = APIRouter(tags=["passages"])
 
@@ -25,6 +29,14 @@ BookId = Annotated[
     str | None, Query(min_length=1, max_length=100, description="Default: the only book.")
 ]
 Neighbours = Annotated[int, Query(ge=0, le=MAX_NEIGHBOURS)]
+Stretches = Annotated[
+    str,
+    Query(
+        pattern=r"^(\d{1,7}-\d{1,7}(,\d{1,7}-\d{1,7}){0,99})?$",
+        description="With `html`: what to mark in the passage, as in a citation's `stretches`.",
+        examples=["12-80,95-120"],
+    ),
+]
 
 
 @router.post(
@@ -53,19 +65,31 @@ async def search(service: Serving, caller: Reader, query: SearchQuery) -> Search
 )
 async def context(
     service: Serving,
-    caller: Reader,
+    caller: Guest,
     chunk_id: Annotated[Uuid, Path(description="The id of a passage.")],
     book_id: BookId = None,
     before: Neighbours = 1,
     after: Neighbours = 1,
+    html: Annotated[bool, Query(description="Texts as safe HTML as well.")] = False,
+    stretches: Stretches = "",
 ) -> ContextResponse:
     """In reading order, within the lesson."""
     book = await caller.book(service.library, book_id)
     passages = await service.library.context(book.book_id, chunk_id, before, after)
+    modules = await module_titles(service.library.engine, book.book_id)
+    marked = _offsets(stretches)
+
+    def shown(passage: Passage) -> str:
+        own = marked if passage.id == chunk_id else []
+        return passage_html(passage.text, own, passage.metadata.url)
+
     return ContextResponse(
         book_id=book.book_id,
         chunk_id=chunk_id,
-        passages=[PassageEntry.of(passage) for passage in passages],
+        passages=[
+            ContextPassage.shown(passage, modules, shown(passage) if html else None)
+            for passage in passages
+        ],
     )
 
 
@@ -77,7 +101,7 @@ async def context(
 )
 async def lesson(
     service: Serving,
-    caller: Reader,
+    caller: Guest,
     parent_doc_id: Annotated[Uuid, Path(description="The parent_doc_id of a passage.")],
     book_id: BookId = None,
 ) -> LessonResponse:
@@ -91,3 +115,8 @@ async def lesson(
         url=passages[0].metadata.url.partition("#")[0],
         passages=[PassageEntry.of(passage) for passage in passages],
     )
+
+
+def _offsets(stretches: str) -> list[tuple[int, int]]:
+    pairs = (stretch.split("-") for stretch in stretches.split(",") if stretch)
+    return [(int(start), int(end)) for start, end in pairs]

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import APIRouter, Path, Response
+from fastapi import APIRouter, Path, Query, Response
 from pydantic import BaseModel
 
 from bythebook.models.identity import Uuid4
 from bythebook.models.moment import UtcDatetime
-from bythebook.models.thread import ConversationThread
+from bythebook.models.thread import ConversationThread, ThreadMessage
 from bythebook.server.access import Chatter, Serving
 from bythebook.server.caller import Caller
 from bythebook.server.conversations import belongs_to, no_session
 from bythebook.server.examples import HISTORY, SUMMARY, answers
 from bythebook.server.problems import keyed
+from bythebook.server.rendering import answer_html
 from bythebook.server.service import Service
 from bythebook.threads.threads import Thread
 
@@ -40,11 +41,18 @@ class SessionSummary(BaseModel):
     response_model=ConversationThread,
     responses={**keyed(404), **answers(HISTORY, "The session.")},
 )
-async def history(service: Serving, caller: Chatter, session_id: SessionId) -> ConversationThread:
+async def history(
+    service: Serving,
+    caller: Chatter,
+    session_id: SessionId,
+    html: Annotated[bool, Query(description="Answers as safe HTML as well.")] = False,
+) -> ConversationThread:
     """The last 50 messages, oldest first; answers with their citations."""
     thread = await service.threads.view(session_id)
     if thread is None or not belongs_to(thread.metadata, caller):
         raise no_session(session_id)
+    if html:
+        thread.messages = [_with_html(message) for message in thread.messages]
     return thread
 
 
@@ -80,6 +88,12 @@ async def delete(service: Serving, caller: Chatter, session_id: SessionId) -> Re
     if not await service.threads.delete(session_id):
         raise no_session(session_id)
     return Response(status_code=204)
+
+
+def _with_html(message: ThreadMessage) -> ThreadMessage:
+    if message.role == "user":
+        return message
+    return message.model_copy(update={"html": answer_html(message.content, message.citations)})
 
 
 async def _own(service: Service, caller: Caller, session_id: str) -> Thread:

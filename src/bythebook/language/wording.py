@@ -224,6 +224,15 @@ def _asked(text: str, words: Dictionary) -> str:
     phrase = words.phrase(text)
     if re.match(r"how to\b", text, re.IGNORECASE):
         return f"How do I {words.phrase(text[7:])}"
+    if found := re.fullmatch(r"(when|where|what) to (.+)", phrase, re.IGNORECASE):
+        return f"{found[1].capitalize()} should I {found[2]}"
+    if found := re.fullmatch(r"(.+?) (?:vs\.?|versus) (.+)", phrase, re.IGNORECASE):
+        return f"What is the difference between {found[1]} and {found[2]}"
+    if found := re.fullmatch(r"what (.+) (is|are)", phrase, re.IGNORECASE):
+        return f"What {found[2]} {found[1]}"
+    if found := re.fullmatch(r"(how|why) (.+) (works?|matters?)", phrase, re.IGNORECASE):
+        does = "does" if found[3].endswith("s") else "do"
+        return f"{found[1].capitalize()} {does} {found[2]} {found[3].rstrip('s')}"
     if re.match(r"(?:when|if)\b", text, re.IGNORECASE):
         return f"What should I do {phrase}"
     if ASKING.match(text):

@@ -1,0 +1,27 @@
+"""How a person finds a passage in its book."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from bythebook.models.chunk import DocumentMetadata
+
+NO_TITLES: Mapping[str, str] = MappingProxyType({})
+
+
+def path_of(place: DocumentMetadata, modules: Mapping[str, str] = NO_TITLES) -> list[str]:
+    """Module, chapter, page and headings down to the passage, each name once. `modules` has the
+    titles of modules; one without a title is left out."""
+    names = [
+        modules.get(place.module),
+        place.chapter_title,
+        place.title,
+        *place.heading_path,
+        place.section_title,
+    ]
+    path: dict[str, str] = {}
+    for name in names:
+        if name:
+            path.setdefault(name.casefold(), name)
+    return list(path.values())

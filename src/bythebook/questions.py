@@ -1,0 +1,180 @@
+"""Questions that were asked over HTTP: kept for a while, rated by readers, counted for admins."""
+
+from __future__ import annotations
+
+import math
+import re
+import uuid
+from collections.abc import Collection, Sequence
+from datetime import UTC, date, datetime, time, timedelta
+from typing import Any
+
+from sqlalchemy import ColumnElement, and_, delete, func, insert, or_, select, update
+from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
+
+from bythebook.database.tables import asked_questions as table
+from bythebook.database.text import storable
+from bythebook.database.transaction import reading, transaction
+from bythebook.errors import InputError
+from bythebook.models.asked_question import (
+    OUTCOMES,
+    AskedQuestion,
+    Choice,
+    Counts,
+    DayCounts,
+    FeedbackCounts,
+    QuestionEntry,
+    QuestionList,
+    Rating,
+    Usage,
+)
+from bythebook.models.chunk import now
+
+# Where a list goes on: microseconds since 1970 and an id. No clock gets beyond 16 digits.
+CURSOR = re.compile(r"([0-9]{1,16})-([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})")
+CURSOR_PATTERN = f"^{CURSOR.pattern}$"
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+MICROSECOND = timedelta(microseconds=1)
+
+_SHOWN = [table.c[name] for name in QuestionEntry.model_fields]
+
+
+class Questions:
+    """The table of questions; with 0 days nothing gets into it."""
+
+    def __init__(self, engine: AsyncEngine, keep_days: int) -> None:
+        self.engine = engine
+        self.keep_days = keep_days
+
+    @property
+    def are_kept(self) -> bool:
+        return self.keep_days > 0
+
+    async def note(self, asked: AskedQuestion) -> None:
+        row = asked.model_dump()
+        row |= {
+            "question": storable(asked.question),
+            "nearest": [storable(title) for title in asked.nearest],
+        }
+        async with transaction(self.engine) as connection:
+            await connection.execute(insert(table).values(**row))
+
+    async def forget(self, answer_id: str) -> None:
+        async with transaction(self.engine) as connection:
+            await connection.execute(delete(table).where(table.c.answer_id == answer_id))
+
+    async def forget_old(self) -> int:
+        """Delete what was kept long enough; how many there were."""
+        too_old = table.c.asked_at <= now() - timedelta(days=self.keep_days)
+        async with transaction(self.engine) as connection:
+            return (await connection.execute(delete(table).where(too_old))).rowcount
+
+    async def rate(
+        self, answer_id: str, key_id: str | None, rating: Rating, reason: str | None
+    ) -> bool:
+        """Note what a reader says of an answer, in place of what was said before; False if there
+        is no such answer, or it was given to another key."""
+        mine = table.c.key_id.is_(None) if key_id is None else table.c.key_id == key_id
+        values = {"rating": rating, "reason": None if reason is None else storable(reason)}
+        async with transaction(self.engine) as connection:
+            found = await connection.execute(
+                update(table).where(table.c.answer_id == answer_id, mine).values(**values)
+            )
+            return found.rowcount > 0
+
+    async def list(
+        self,
+        choice: Choice | None = None,
+        *,
+        limit: int = 50,
+        before: str | None = None,
+        books: Collection[str] | None = None,
+    ) -> QuestionList:
+        """Newest first, of these books or of all; `before` is the `next` of an earlier list."""
+        wanted = [*_of_books(books), *_chosen(choice)]
+        if before is not None:
+            wanted.append(_older_than(before))
+        query = (
+            select(*_SHOWN)
+            .where(*wanted)
+            .order_by(table.c.asked_at.desc(), table.c.answer_id.desc())
+            .limit(limit + 1)
+        )
+        async with reading(self.engine) as connection:
+            rows = (await connection.execute(query)).mappings().all()
+        items = [QuestionEntry.model_validate(dict(row)) for row in rows[:limit]]
+        return QuestionList(items=items, next=_cursor(items[-1]) if len(rows) > limit else None)
+
+    async def usage(self, days: int, *, books: Collection[str] | None = None) -> Usage:
+        """The last days, with today as the last of them."""
+        today = now().date()
+        every = [today - timedelta(days=ago) for ago in reversed(range(days))]
+        since = datetime.combine(every[0], time(), UTC)
+        wanted = [*_of_books(books), table.c.asked_at >= since]
+        found = {day: DayCounts(day=day) for day in every}
+        totals, feedback = Counts(), FeedbackCounts()
+        async with reading(self.engine) as connection:
+            for day, outcome, count in await self._by_day(connection, wanted):
+                # What is asked right at midnight may belong to a day that has just begun.
+                if counts := found.get(date.fromisoformat(day)):
+                    counts.add(outcome, count)
+                    totals.add(outcome, count)
+            rated = select(table.c.rating, func.count()).where(*wanted, table.c.rating.is_not(None))
+            for rating, count in await connection.execute(rated.group_by(table.c.rating)):
+                setattr(feedback, rating, count)
+            p50, p95 = [await _percentile(connection, wanted, share) for share in (0.5, 0.95)]
+        return Usage(
+            days=list(found.values()), totals=totals, feedback=feedback, p50_ms=p50, p95_ms=p95
+        )
+
+    async def _by_day(
+        self, connection: AsyncConnection, wanted: Sequence[ColumnElement[bool]]
+    ) -> Sequence[Any]:
+        day: ColumnElement[str] = func.date(table.c.asked_at)
+        if self.engine.dialect.name == "postgresql":
+            day = func.to_char(func.timezone("UTC", table.c.asked_at), "YYYY-MM-DD")
+        day = day.label("day")
+        query = select(day, table.c.outcome, func.count()).where(*wanted)
+        return (await connection.execute(query.group_by(day, table.c.outcome))).all()
+
+
+async def _percentile(
+    connection: AsyncConnection, wanted: Sequence[ColumnElement[bool]], share: float
+) -> int | None:
+    """The nearest rank; SQLite has no function for it."""
+    count = (await connection.execute(select(func.count()).where(*wanted))).scalar_one()
+    query = select(table.c.milliseconds).where(*wanted).order_by(table.c.milliseconds)
+    rank = max(math.ceil(share * count) - 1, 0)
+    found = (await connection.execute(query.limit(1).offset(rank))).scalar()
+    return None if found is None else int(found)
+
+
+def _of_books(books: Collection[str] | None) -> list[ColumnElement[bool]]:
+    return [] if books is None else [table.c.book_id.in_(books)]
+
+
+def _chosen(choice: Choice | None) -> list[ColumnElement[bool]]:
+    if choice is None:
+        return []
+    if choice in OUTCOMES:
+        return [table.c.outcome == choice]
+    if choice == "down":
+        return [table.c.rating == "down"]
+    return [table.c.outcome == "answered", table.c.confidence_level == "low"]
+
+
+def _cursor(last: QuestionEntry) -> str:
+    return f"{(last.asked_at - EPOCH) // MICROSECOND}-{last.answer_id}"
+
+
+def _older_than(cursor: str) -> ColumnElement[bool]:
+    found = CURSOR.fullmatch(cursor)
+    if found is None:
+        raise InputError(
+            f"{cursor!r} is no place in the list.",
+            action="Send the `next` of an earlier list.",
+            details={"field": "before"},
+        )
+    asked_at = EPOCH + int(found[1]) * MICROSECOND
+    same = and_(table.c.asked_at == asked_at, table.c.answer_id < str(uuid.UUID(found[2])))
+    return or_(table.c.asked_at < asked_at, same)
