@@ -1,0 +1,180 @@
+"""How much work each task takes, in exact numbers: a change that makes it more fails here, on
+however slow a machine."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+from sqlalchemy import event
+
+from booktext import WriteBook
+from bythebook.index.edge import EdgeStore
+from bythebook.ingestion import plan
+from bythebook.library import Library
+from bythebook.models.search import SearchQuery
+from bythebook.reading import document
+from bythebook.reading.source import read_bytes
+from bythebook.retrieval.background import everyday_questions
+
+PAGES = 20
+SECTIONS = 3
+TOPICS = (
+    "gears",
+    "valves",
+    "pumps",
+    "belts",
+    "brakes",
+    "lamps",
+    "wheels",
+    "seals",
+    "fans",
+    "bolts",
+)
+
+
+def page(number: int) -> str:
+    topic = TOPICS[number % len(TOPICS)]
+    sections = "".join(
+        f"\n## Part {part} of {topic} {number}\n\n"
+        + f"The {topic} of machine {number} have part {part}, and it is oiled every week. " * 10
+        for part in range(SECTIONS)
+    )
+    return f"# All about {topic} {number}\n{sections}\n"
+
+
+def pages(count: int) -> dict[str, str]:
+    return {f"page-{number:02}.md": page(number) for number in range(count)}
+
+
+class Work:
+    """What was done since it was begun."""
+
+    def __init__(self, library: Library, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.library = library
+        self.counts: Counter[str] = Counter()
+        self._count_calls(monkeypatch)
+        event.listen(library.engine.sync_engine, "before_cursor_execute", self._sql)
+
+    def _count_calls(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        read, parse, replace = read_bytes, document.read_document, EdgeStore.replace
+        query, retrieve = EdgeStore.query_batch, EdgeStore.retrieve
+
+        def reading(*args: Any) -> bytes:
+            self.counts["files read"] += 1
+            return read(*args)
+
+        def parsing(*args: Any) -> Any:
+            self.counts["files parsed"] += 1
+            return parse(*args)
+
+        async def writing(store: EdgeStore, points: Any, *args: Any, **more: Any) -> None:
+            self.counts["points written"] += len(points)
+            await replace(store, points, *args, **more)
+
+        async def asking(store: EdgeStore, *args: Any) -> Any:
+            self.counts["asked"] += 1
+            return await query(store, *args)
+
+        async def fetching(store: EdgeStore, *args: Any, **more: Any) -> Any:
+            self.counts["fetched"] += 1
+            return await retrieve(store, *args, **more)
+
+        monkeypatch.setattr(EdgeStore, "query_batch", asking)
+        monkeypatch.setattr(EdgeStore, "retrieve", fetching)
+        monkeypatch.setattr(plan, "read_bytes", reading)
+        monkeypatch.setattr(document, "read_document", parsing)
+        monkeypatch.setattr(EdgeStore, "replace", writing)
+
+    def _sql(self, _connection: Any, _cursor: Any, statement: str, *_others: Any) -> None:
+        if not statement.startswith("PRAGMA"):
+            self.counts["statements"] += 1
+
+    @contextmanager
+    def counted(self) -> Iterator[Counter[str]]:
+        self.counts.clear()
+        before = self.library.embedder.texts_embedded
+        yield self.counts
+        self.counts["embedded"] = self.library.embedder.texts_embedded - before
+
+
+@pytest.fixture
+def work(library: Library, monkeypatch: pytest.MonkeyPatch) -> Work:
+    return Work(library, monkeypatch)
+
+
+async def test_what_an_ingest_takes(library: Library, work: Work, write_book: WriteBook) -> None:
+    root = write_book(pages(PAGES))
+    with work.counted() as first:
+        await library.ingest(root)
+    assert first == {
+        "files read": 2 * PAGES,  # once to see what there is to do, once to do it
+        "files parsed": PAGES,
+        "embedded": PAGES * SECTIONS,
+        "points written": PAGES * SECTIONS,
+        "statements": first["statements"],
+        # What a new book says of everyday questions is measured once.
+        "asked": len(everyday_questions()),
+        "fetched": len(everyday_questions()),
+    }
+    assert first["statements"] <= 40
+
+    with work.counted() as nothing:
+        await library.ingest(root)
+    assert nothing == {"files read": PAGES, "statements": 11, "embedded": 0}
+
+    write_book({"page-03.md": page(3).replace("Part 1 of", "The first part of")})
+    with work.counted() as edited:
+        await library.ingest(root)
+    assert edited == {
+        "files read": PAGES + 1,
+        "files parsed": 1,
+        "embedded": 1,
+        "points written": SECTIONS,
+        "statements": 15,
+    }
+
+    (root / f"page-{PAGES - 1}.md").unlink()
+    with work.counted() as deleted:
+        await library.ingest(root)
+    assert deleted == {"files read": PAGES - 1, "statements": deleted["statements"], "embedded": 0}
+    assert deleted["statements"] <= 16
+
+
+async def test_a_page_in_the_middle_renumbers_the_rest_without_embedding(
+    library: Library, work: Work, write_book: WriteBook
+) -> None:
+    root = write_book(pages(PAGES))
+    await library.ingest(root)
+    (root / "page-07.md").unlink()
+    with work.counted() as deleted:
+        await library.ingest(root)
+    assert deleted["files parsed"] == PAGES - 8 and deleted["embedded"] == 0
+
+
+async def test_what_a_search_takes(library: Library, work: Work, write_book: WriteBook) -> None:
+    await library.ingest(write_book(pages(PAGES)))
+    book = (await library.book()).book_id
+    query = SearchQuery(text="How are the valves oiled?", book_id=book)
+    with work.counted() as search:
+        await library.search(query)
+    assert search == {"statements": 1, "embedded": 0, "asked": 2, "fetched": 1}
+    with work.counted() as again:
+        await library.search(query)
+    assert again == search
+
+
+async def test_statements_do_not_grow_with_the_book(
+    library: Library, work: Work, write_book: WriteBook
+) -> None:
+    counts = []
+    for count in (PAGES, 3 * PAGES):
+        root = write_book(pages(count))
+        await library.ingest(root)
+        with work.counted() as nothing:
+            await library.ingest(root)
+        counts.append(nothing["statements"])
+    assert counts[0] == counts[1]
