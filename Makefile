@@ -4,7 +4,7 @@ BIN := .venv/bin
 export PIP_CONSTRAINT := $(CURDIR)/constraints.txt
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: demo serve test test-llm lint bench install install-dev weights clean
+.PHONY: demo serve test test-llm lint bench bench-peers screenshots install install-dev weights clean
 
 demo: install
 	$(BIN)/bythebook demo
@@ -16,6 +16,7 @@ serve: install
 test: install-dev lint
 	test -n "$$QDRANT_URL" || scripts/get_qdrant.sh || true
 	scripts/get_debian.sh redis-server || true
+	scripts/get_debian.sh chromium || true
 	$(BIN)/pytest -n 2 --dist loadgroup
 
 # A real language model behind a real server: BYTHEBOOK_TEST_LLM_URL, else one fetched here (1.1 GB).
@@ -33,6 +34,15 @@ bench: install-dev
 	$(BIN)/python benchmarks/load.py
 	$(BIN)/python benchmarks/load.py --http
 	$(BIN)/python benchmarks/during_ingest.py
+
+# Beside LangChain, LlamaIndex, Haystack, txtai and RAGLite: hours, 10 GB; can be stopped and resumed.
+bench-peers: install-dev
+	cd benchmarks && ../$(BIN)/python -m peers.run --work ../.tools/peers
+
+# The pictures of the page and the widget in docs/images.
+screenshots: install-dev
+	scripts/get_debian.sh chromium
+	$(BIN)/python scripts/make_screenshots.py
 
 install: .venv/.installed
 install-dev: .venv/.installed-dev

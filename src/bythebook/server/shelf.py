@@ -22,7 +22,7 @@ from bythebook.suggestions import suggest
 logger = logging.getLogger(__name__)
 
 # Seconds that a reader waits for questions of books that nobody has asked for yet.
-PATIENCE = 5.0
+PATIENCE = 1.5
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,69 @@
+import { fill, make } from "../chat/dom.js";
+import { icon } from "../chat/icons.js";
+import { Problem } from "../chat/problem.js";
+
+/** A part of the page that shows what the service says, or why it can't. */
+export class Section {
+  /** @param {string} title @param {...Node} tools What stands beside the title. */
+  constructor(title, ...tools) {
+    const id = `part-${title.toLowerCase().replaceAll(" ", "-")}`;
+    this.body = make("div", {});
+    this.element = make(
+      "section",
+      { "aria-labelledby": id },
+      make("header", {}, make("h2", { id }, title), make("span", { class: "space" }), ...tools),
+      this.body,
+    );
+  }
+
+  /** @param {...(Node | string | null | undefined | false)} children */
+  show(...children) {
+    fill(this.body, ...children);
+  }
+
+  /**
+   * Run what may fail; a failure is shown in place, with a way to try again.
+   * @param {() => Promise<void>} work
+   */
+  async attempt(work) {
+    try {
+      await work();
+    } catch (thrown) {
+      const problem = Problem.from(thrown);
+      const again = () => void this.attempt(work);
+      this.show(
+        make("p", { class: "what", role: "alert" }, problem.message),
+        make("p", {}, problem.action),
+        make("button", { type: "button", class: "plain", onclick: again }, icon("retry"), "Try again"),
+      );
+    }
+  }
+}
+
+/**
+ * A table that scrolls by itself.
+ * @param {string} label
+ * @param {string[]} heads
+ * @param {(Node | string)[][]} rows
+ */
+export function table(label, heads, rows) {
+  const head = make("thead", {}, make("tr", {}, ...heads.map((name) => make("th", { scope: "col" }, name))));
+  const body = rows.map((cells) => make("tr", {}, ...cells.map((cell) => make("td", {}, cell))));
+  return make(
+    "div",
+    { class: "table", tabindex: "0", role: "region", "aria-label": label },
+    make("table", {}, head, make("tbody", {}, ...body)),
+  );
+}
+
+/** @param {number} value */
+export function number(value) {
+  return value.toLocaleString("en-GB");
+}
+
+/** @param {string | null | undefined} moment */
+export function when(moment) {
+  if (!moment) return "–";
+  const options = /** @type {const} */ ({ day: "numeric", month: "short", hour: "2-digit", minute: "2-digit" });
+  return new Date(moment).toLocaleString("en-GB", options);
+}

@@ -1,0 +1,95 @@
+"""The admin's page: health, books, a job while it runs, usage, and what was not answered."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from pathlib import Path
+
+from playwright.async_api import expect
+
+from browser.conftest import NewReader, Serve
+from browser.reader import Reader
+from bythebook.library import sample_book
+from server.running import Running, running
+
+UNANSWERABLE = "How do I bake sourdough bread?"
+
+
+async def test_books_usage_and_what_was_not_answered(reader: Reader, serve: Serve) -> None:
+    page = reader.page
+    async with serve() as up:
+        for question in ("What is a URDF?", UNANSWERABLE):
+            assert (await up.ask(question)).status_code == 200
+        await page.goto(f"{up.server.address}/admin")
+        await expect(page.get_by_role("region", name="Health", exact=True)).to_contain_text(
+            "Version"
+        )
+        books = page.get_by_role("region", name="Books", exact=True)
+        await expect(books).to_contain_text("Physical AI and Robotics")
+        usage = page.get_by_role("region", name="Usage", exact=True)
+        await expect(usage.locator("dl")).to_contain_text("1 (50 %)")
+        questions = page.get_by_role("region", name="Questions", exact=True)
+        await expect(questions.locator(".question")).to_have_text([UNANSWERABLE])
+        await expect(questions).to_contain_text("Nearest:")
+        await questions.get_by_label("Which questions").select_option(label="Answered")
+        await expect(questions.locator(".question")).to_have_text(["What is a URDF?"])
+        await questions.get_by_label("Which questions").select_option(label="Rated as bad")
+        await expect(questions).to_contain_text("There are none.")
+        await books.get_by_role("button", name="Check").click()
+        await expect(books.get_by_role("status")).to_have_text(
+            "physical-ai-robotics is up to date."
+        )
+
+
+async def test_a_book_is_added_and_its_job_followed(reader: Reader, tmp_path: Path) -> None:
+    # Long enough to be seen at work.
+    few = shutil.ignore_patterns("module-3-*", "module-4-*")
+    shutil.copytree(sample_book(), tmp_path / "shelf" / "robots", ignore=few)
+    page = reader.page
+    async with running(tmp_path / "home", books_folder=tmp_path / "shelf") as up:
+        await page.goto(f"{up.server.address}/admin")
+        books = page.get_by_role("region", name="Books", exact=True)
+        jobs = page.get_by_role("region", name="Jobs", exact=True)
+        await expect(books).to_contain_text("There is no book yet.")
+        await books.get_by_text("Add a book").click()
+        await books.get_by_label("Folder").fill("nowhere")
+        await books.get_by_role("button", name="Add").click()
+        await expect(books.get_by_role("status")).to_contain_text("does not lead to a folder")
+        await books.get_by_label("Folder").fill("robots")
+        await books.get_by_role("button", name="Add").click()
+        await expect(books.get_by_role("status")).to_have_text(re.compile(r"^Job \d+ was started"))
+        bar = jobs.get_by_role("progressbar", name=re.compile(r"^\d+ of \d+ files$"))
+        await expect(bar).to_be_visible()
+        await expect(jobs.locator(".state")).to_have_text("completed", timeout=120_000)
+        await expect(books.get_by_role("table")).to_contain_text("Physical AI and Robotics")
+        await expect(page.locator('[aria-live="polite"]').last).to_have_text(
+            re.compile(r"Job \d+ is completed\.")
+        )
+
+
+async def test_it_needs_a_key_for_admins(new_reader: NewReader, serve: Serve) -> None:
+    reader = await new_reader()
+    page = reader.page
+    async with serve() as up:
+        _, weak = await up.service.keys.create("reader", ["chat", "read"])
+        _, strong = await up.service.keys.create("boss", ["admin", "read", "chat"])
+        await page.goto(f"{up.server.address}/admin")
+        dialog = page.get_by_role("dialog")
+        await dialog.get_by_label("Key", exact=True).fill(weak)
+        await dialog.get_by_role("button", name="Use this key").click()
+        usage = page.get_by_role("region", name="Usage", exact=True)
+        await expect(usage.get_by_role("alert")).to_contain_text("may not do this")
+        await page.get_by_role("button", name="Other key").click()
+        await dialog.get_by_label("Key", exact=True).fill(strong)
+        await dialog.get_by_role("button", name="Use this key").click()
+        await expect(usage.locator("dl")).to_contain_text("Questions")
+        await expect(page.get_by_role("alert")).to_have_count(0)
+
+
+async def test_it_fits_a_phone(new_reader: NewReader, up: Running) -> None:
+    reader = await new_reader(viewport={"width": 320, "height": 640})
+    await up.ask(UNANSWERABLE)
+    await reader.page.goto(f"{up.server.address}/admin")
+    await expect(reader.page.get_by_text(UNANSWERABLE).first).to_be_visible()
+    assert await reader.overflow() == []
