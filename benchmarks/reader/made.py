@@ -14,10 +14,10 @@ from math import log
 from pathlib import Path
 from typing import NamedTuple
 
-from bythebook.evaluation.wording import Dictionary, definition_question, heading_question
 from bythebook.index.sparse import document_terms, query_terms, terms
 from bythebook.ingestion.plan import make_plan, read_page
 from bythebook.language.pieces import pieces_of, readable
+from bythebook.language.wording import Dictionary, definition_question, heading_question
 from bythebook.models.state import IngestionState
 from bythebook.reading.layout import find_book
 
