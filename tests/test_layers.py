@@ -26,13 +26,15 @@ HEIGHTS = {
     "quoting": 4,
     "retrieval": 4,
     "library": 5,
+    "moving": 6,
     "suggestions": 6,
     "agent": 6,
     "evaluation": 7,
-    "server": 7,
-    "cli": 8,
-    "__init__": 9,
-    "__main__": 9,
+    "mcp": 7,
+    "server": 8,
+    "cli": 9,
+    "__init__": 10,
+    "__main__": 10,
 }
 
 

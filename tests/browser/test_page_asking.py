@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 from typing import Any
 
 import pytest
-from playwright.async_api import expect
+from playwright.async_api import Route, expect
 
 from browser.conftest import NewReader, Serve
 from browser.reader import Reader, squeezed
@@ -46,10 +47,18 @@ async def test_a_question_is_answered_with_citations(reader: Reader, up: Running
 async def test_a_question_may_be_asked_before_the_books_are_known(
     reader: Reader, serve: Serve
 ) -> None:
+    sent = asyncio.Event()
+
+    async def slowly(route: Route) -> None:
+        await sent.wait()
+        await route.continue_()
+
     async with serve() as up:
+        await reader.page.route("**/books", slowly)
         await reader.page.goto(up.server.address)
         await reader.send(QUESTION)
         assert not await reader.welcome.count(), "the books came first: this proves nothing"
+        sent.set()
         await expect(reader.exchanges.locator(".text .cite").first).to_be_enabled()
         await expect(reader.exchanges).to_have_count(1)
 

@@ -25,7 +25,8 @@ async def test_a_full_service_says_so_at_once(serve: Any, llm: LlmServer) -> Non
         full = await up.ask(QUESTION)
         assert full.status_code == 503 and full.json()["error"] == "E012"
         assert full.headers["Retry-After"]
-        assert (await up.http.get("/health")).status_code == 200
+        for path in ("/health", "/", "/web/chat/asking.js", "/widget.js"):
+            assert (await up.http.get(path)).status_code == 200, path
         for task in waiting:
             task.cancel()
         await asyncio.gather(*waiting, return_exceptions=True)

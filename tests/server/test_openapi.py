@@ -19,6 +19,8 @@ from bythebook.models.search import ContextResponse, LessonResponse, SearchRespo
 from bythebook.models.thread import ConversationThread
 from bythebook.server import examples
 from bythebook.server.app import make_app
+from bythebook.server.completions import completion
+from bythebook.server.completions.completion import ChatCompletion
 from bythebook.server.events import EVENTS
 from bythebook.server.routes.sessions import SessionSummary
 from bythebook.settings import Settings
@@ -26,6 +28,7 @@ from server.running import Running, running
 
 EXAMPLES: dict[type[BaseModel], dict[str, Any]] = {
     AgentResponse: examples.AGENT,
+    ChatCompletion: completion.EXAMPLE,
     ChatResponse: examples.CHAT,
     ContextResponse: examples.CONTEXT,
     ConversationThread: examples.HISTORY,
@@ -85,6 +88,9 @@ def test_every_route_is_described() -> None:
         "/admin/usage",
         "/admin/questions",
         "/api/v1/agent/chat",
+        "/v1/chat/completions",
+        "/v1/models",
+        "/v1/models/{model}",
         "/session/{session_id}/history",
         "/session/{session_id}/summary",
         "/session/{session_id}",

@@ -15,9 +15,12 @@ from bythebook.cli import (
     demo,
     doctor,
     evaluate,
+    exporting,
     ingest,
     jobs,
     keys,
+    mcp,
+    migrate,
     search,
     serve,
 )
@@ -51,9 +54,24 @@ def _main(
     """Ask a book; get only what the book says."""
 
 
-for command in (ingest, search, ask, chat, serve, books, jobs, calibrate, doctor, demo):
+for command in (
+    ingest,
+    search,
+    ask,
+    chat,
+    serve,
+    mcp,
+    books,
+    jobs,
+    migrate,
+    calibrate,
+    doctor,
+    demo,
+):
     app.command(name=command.__name__.rpartition(".")[2])(command.command)
 app.command(name="eval")(evaluate.command)
+app.command(name="export")(exporting.export_command)
+app.command(name="import")(exporting.import_command)
 app.add_typer(keys.app, name="keys")
 
 

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from bythebook.cli.output import err, out, print_json
+from bythebook.cli.output import out, print_json
+from bythebook.cli.progress import steps
 from bythebook.errors import InputError
 
 if TYPE_CHECKING:
@@ -204,34 +203,3 @@ def show_check(document: dict[str, Any]) -> None:
 
 def _say(line: str) -> None:
     sys.stderr.write(f"{line}\n")
-
-
-@contextmanager
-def steps() -> Iterator[Callable[[str, int, int], None]]:
-    """A progress bar on a terminal; elsewhere nothing."""
-    if not sys.stderr.isatty():
-        yield lambda _what, _done, _all: None
-        return
-    from rich.progress import (
-        BarColumn,
-        MofNCompleteColumn,
-        Progress,
-        TextColumn,
-        TimeRemainingColumn,
-    )
-
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeRemainingColumn(),
-    )
-    with Progress(*columns, console=err(), transient=True) as progress:
-        tasks = {}
-
-        def show(what: str, done: int, all: int) -> None:
-            if what not in tasks:
-                tasks[what] = progress.add_task(what)
-            progress.update(tasks[what], completed=done, total=all)
-
-        yield show

@@ -22,6 +22,8 @@ from bythebook.server.routes import (
     chat,
     feedback,
     ingestion,
+    mcp,
+    openai,
     operations,
     pages,
     passages,
@@ -34,8 +36,9 @@ ABOUT = """\
 Answers questions about a book only from what the book says.
 
 Send a key as `Authorization: Bearer KEY` or `X-API-Key: KEY`; on a service without keys, which
-listens to its own machine only, none is needed. Every error has the same body (`Problem`). Every
-response names its request in `X-Request-ID`.
+listens to its own machine only, none is needed. Every error has the same body (`Problem`), below
+`/v1` that of OpenAI's API (`CompletionProblem`). Every response names its request in
+`X-Request-ID`. Programs that speak the Model Context Protocol find it at `/mcp`.
 """
 
 
@@ -46,9 +49,10 @@ def make_app(settings: Settings, service: Service | None = None) -> FastAPI:
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         if service is not None:
-            yield
+            async with mcp.running_mcp(app):
+                yield
             return
-        async with open_service(settings, metrics) as opened:
+        async with open_service(settings, metrics) as opened, mcp.running_mcp(app):
             app.state.service = opened
             yield
 
@@ -64,7 +68,19 @@ def make_app(settings: Settings, service: Service | None = None) -> FastAPI:
     )
     app.state.service = service
     app.openapi = lambda: _described(app)  # type: ignore[method-assign]
-    for part in (chat, feedback, sessions, books, passages, ingestion, admin, operations, pages):
+    for part in (
+        chat,
+        feedback,
+        sessions,
+        books,
+        passages,
+        openai,
+        mcp,
+        ingestion,
+        admin,
+        operations,
+        pages,
+    ):
         app.include_router(part.router)
     handle_problems(app)
     # The last one added is the outermost.

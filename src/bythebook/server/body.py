@@ -10,7 +10,8 @@ from bythebook.errors import BookError, InputError, TooLarge
 from bythebook.server.problems import answer_problem
 
 WEBHOOK = "/ingestion/webhook/github"
-WEBHOOK_BYTES = 5_000_000
+# What others decide the size of: GitHub's news, and a conversation that the client holds.
+MAX_BYTES = {WEBHOOK: 5_000_000, "/v1/chat/completions": 1_000_000}
 THROWN_AWAY = 1_000_000
 MAX_NESTING = 32
 # Strings are skipped whole, so that a bracket in a question is only a bracket.
@@ -34,7 +35,7 @@ class BodyLimit:
             return
         is_webhook = scope["path"] == WEBHOOK
         try:
-            body = await _read(receive, WEBHOOK_BYTES if is_webhook else self.max_bytes)
+            body = await _read(receive, max(self.max_bytes, MAX_BYTES.get(scope["path"], 0)))
             # A webhook's signature comes first, and its reader has a limit of its own.
             if not is_webhook and nesting(body) > MAX_NESTING:
                 raise InputError(

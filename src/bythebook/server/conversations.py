@@ -31,12 +31,14 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Asked:
-    """A question that may be asked: its session and book are the caller's."""
+    """A question that may be asked: its session and book are the caller's. With a `history` the
+    caller holds the conversation, and none is kept here."""
 
     request: ChatRequest
     book_id: str
     key_id: str | None
     is_new: bool
+    history: Conversation | None = None
 
 
 def no_session(session_id: str) -> BookNotFound:
@@ -87,7 +89,7 @@ class Conversations:
 
     async def stream(self, asked: Asked) -> AsyncGenerator[Event]:
         """The events of a turn, the last and only the last a Kept or Failed. A Kept comes once the
-        turn is in its thread."""
+        turn is in its thread, if it has one."""
         started = time.perf_counter()
         model = self.assistant.model_name
         outcome: Event | None = None
@@ -124,7 +126,9 @@ class Conversations:
     async def _answer(self, asked: Asked, started: float) -> AsyncGenerator[Event]:
         request = asked.request
         thread = await self._thread(asked)
-        conversation = thread.conversation if thread else Conversation(id=request.session_id)
+        conversation = asked.history or Conversation(id=request.session_id)
+        if thread:
+            conversation = thread.conversation
         events = self.assistant.stream(
             request.message,
             conversation,
@@ -150,6 +154,8 @@ class Conversations:
         # Noted first: whoever deletes the session from now on deletes the note with it.
         seconds = time.perf_counter() - started
         answer_id = await self.noting.answered(asked, answer, nearest, seconds)
+        if asked.history is not None:
+            return Kept(answer, answer_id, nearest)
         is_kept = False
         try:
             is_kept = await self.threads.append(
@@ -174,6 +180,14 @@ class Conversations:
         if thread is not None and asked.is_new and thread.metadata.get("key_id") != asked.key_id:
             raise no_session(session_id)
         return thread
+
+    async def last_event(self, asked: Asked) -> Done | Failed:
+        """What becomes of a question."""
+        async with aclosing(self.stream(asked)) as events:
+            async for event in events:
+                if isinstance(event, Done | Failed):
+                    return event
+        raise AssertionError("a stream ends with Done or Failed")
 
     async def counted(self, answering: Awaitable[Answer]) -> Answer:
         """The answer to a question outside any conversation."""

@@ -7,8 +7,9 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from bythebook.errors import Overloaded
 from bythebook.server.problems import answer_problem
 
-# An operator must be able to look at a service that is full.
-ALWAYS_LET_IN = frozenset({"/health", "/metrics"})
+# An operator must be able to look at a service that is full, and a page must be able to say so.
+ALWAYS_LET_IN = frozenset({"/health", "/metrics", "/", "/admin", "/widget.js"})
+FILES = "/web/"
 
 
 class CrowdLimit:
@@ -20,7 +21,7 @@ class CrowdLimit:
         self.inside = 0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http" or scope["path"] in ALWAYS_LET_IN:
+        if scope["type"] != "http" or _is_let_in(scope["path"]):
             await self.app(scope, receive, send)
             return
         if self.inside >= self.most:
@@ -36,3 +37,7 @@ class CrowdLimit:
             await self.app(scope, receive, send)
         finally:
             self.inside -= 1
+
+
+def _is_let_in(path: str) -> bool:
+    return path in ALWAYS_LET_IN or path.startswith(FILES)

@@ -8,13 +8,15 @@ from typing import Any
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
-from fastapi.responses import JSONResponse
+from fastapi.responses import JSONResponse, Response
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.exceptions import HTTPException
+from starlette.types import Receive, Scope, Send
 
 from bythebook.errors import BookError, BookNotFound, InputError
 from bythebook.models.chunk import now
 from bythebook.models.moment import IsoMoment, iso
+from bythebook.server.completions.problem import CompletionProblem, is_for_completions
 
 logger = logging.getLogger(__name__)
 
@@ -68,17 +70,36 @@ class Problem(BaseModel):
         return self.model_dump(mode="json", exclude_none=True)
 
 
-def problems(*statuses: int) -> dict[int | str, dict[str, Any]]:
+def problems(*statuses: int, model: type[BaseModel] = Problem) -> dict[int | str, dict[str, Any]]:
     """What a route may answer besides its result, for its documentation."""
     return {
-        status: {"model": Problem, "description": WHY[status]}
+        status: {"model": model, "description": WHY[status]}
         for status in sorted({*statuses, *ALWAYS})
     }
 
 
-def keyed(*statuses: int) -> dict[int | str, dict[str, Any]]:
+def keyed(*statuses: int, model: type[BaseModel] = Problem) -> dict[int | str, dict[str, Any]]:
     """The same for a route that takes a key."""
-    return problems(400, 401, 403, 429, *statuses)
+    return problems(400, 401, 403, 429, *statuses, model=model)
+
+
+class ProblemResponse(Response):
+    """An error in the shape that the clients of its address know."""
+
+    def __init__(
+        self, error: BookError, request_id: str, status: int, headers: dict[str, str]
+    ) -> None:
+        super().__init__(status_code=status, headers=headers)
+        self.error = error
+        self.request_id = request_id
+        self.given = headers
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if is_for_completions(scope["path"]):
+            body = CompletionProblem.of(self.error, self.status_code).model_dump()
+        else:
+            body = Problem.of(self.error, self.request_id).to_json()
+        await JSONResponse(body, self.status_code, self.given)(scope, receive, send)
 
 
 def answer_problem(
@@ -86,14 +107,14 @@ def answer_problem(
     request_id: str,
     status: int | None = None,
     headers: dict[str, str] | None = None,
-) -> JSONResponse:
+) -> ProblemResponse:
     status = status or error.http_status
     given = dict(headers or {})
     if status == HTTPStatus.UNAUTHORIZED:
         given.setdefault("WWW-Authenticate", "Bearer")
     if status == HTTPStatus.SERVICE_UNAVAILABLE:
         given.setdefault("Retry-After", "5")
-    return JSONResponse(Problem.of(error, request_id).to_json(), status, given)
+    return ProblemResponse(error, request_id, status, given)
 
 
 def unexpected() -> BookError:
@@ -106,17 +127,17 @@ def unexpected() -> BookError:
 def handle_problems(app: FastAPI) -> None:
     """Every error that a route raises takes the one shape."""
 
-    async def on_book_error(request: Request, error: Exception) -> JSONResponse:
+    async def on_book_error(request: Request, error: Exception) -> Response:
         assert isinstance(error, BookError)
         if error.http_status >= HTTPStatus.INTERNAL_SERVER_ERROR:
             logger.warning("A request failed: %s", error.message, extra={"error": error.code})
         return answer_problem(error, request.state.request_id)
 
-    async def on_invalid(request: Request, error: Exception) -> JSONResponse:
+    async def on_invalid(request: Request, error: Exception) -> Response:
         assert isinstance(error, RequestValidationError)
         return answer_problem(_invalid(error), request.state.request_id)
 
-    async def on_http_error(request: Request, error: Exception) -> JSONResponse:
+    async def on_http_error(request: Request, error: Exception) -> Response:
         assert isinstance(error, HTTPException)
         headers = dict(error.headers or {})
         return answer_problem(

@@ -8,7 +8,7 @@ from typing import Any
 
 from fastapi import APIRouter, Request, Response
 
-from bythebook.agent.events import Done, Failed
+from bythebook.agent.events import Failed
 from bythebook.models.agent_messages import AgentRequest, AgentResponse
 from bythebook.models.chat import ChatRequest, ChatResponse
 from bythebook.server.access import Chatter, Serving
@@ -55,7 +55,7 @@ async def run_chat(
     asked = await _ask(request, service.conversations, caller, question)
     if question.stream:
         return await _stream(request, service, asked)
-    event = await while_connected(request, _last_event(service.conversations, asked))
+    event = await while_connected(request, service.conversations.last_event(asked))
     if event is None:
         return Response(status_code=CLIENT_LEFT)
     if isinstance(event, Failed):
@@ -105,14 +105,6 @@ async def _ask(
     request.state.session_id = question.session_id
     add_to_log_context(session_id=question.session_id)
     return await conversations.check(caller, question)
-
-
-async def _last_event(conversations: Conversations, asked: Asked) -> Done | Failed:
-    async with aclosing(conversations.stream(asked)) as events:
-        async for event in events:
-            if isinstance(event, Done | Failed):
-                return event
-    raise AssertionError("a stream ends with Done or Failed")
 
 
 async def _telling(request: Request, service: Serving, asked: Asked) -> Telling:
