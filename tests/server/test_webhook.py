@@ -18,7 +18,7 @@ from booktext import lesson, section
 from bythebook.errors import ConfigurationError
 from bythebook.server.checkout import is_checkout, pull
 from server.following import follow
-from server.running import Running, running
+from server.running import Running, running, until
 
 SECRET = "it's a secret"
 PUSH: dict[str, Any] = {
@@ -264,9 +264,7 @@ async def test_a_pull_that_hangs_is_ended(checkout: Path, tmp_path: Path) -> Non
     pulling.cancel()
     with pytest.raises(asyncio.CancelledError):
         await pulling
-    async with asyncio.timeout(30):  # a signal takes its time on a busy machine
-        while not has_ended(process):
-            await asyncio.sleep(0.05)
+    await until(lambda: asyncio.to_thread(has_ended, process))
 
 
 def has_ended(process: int) -> bool:
