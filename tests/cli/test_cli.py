@@ -67,8 +67,8 @@ def test_search_options_reach_the_search(cli: Cli, write_book: WriteBook) -> Non
     ("arguments", "code", "says"),
     [
         (["ingest", "no-such-folder"], "E005", "no folder"),
-        (["ingest", "EMPTY"], "E005", "no Markdown file"),
-        (["ingest", "FILE"], "E005", "not a folder"),
+        (["ingest", "EMPTY"], "E005", "no page of a book"),
+        (["ingest", "FILE"], "E005", "neither a folder"),
         (["ingest", "BOOK", "--mode", "sideways"], "E005", "incremental, full, recreate"),
         (["ingest", "BOOK", "--book", "../x"], "E005", "can't be a book's id"),
         (["search", ""], "E005", "TEXT"),
@@ -86,8 +86,8 @@ def test_bad_input_gets_a_sentence_and_a_status(
     cli: Cli, tmp_path: Path, write_book: WriteBook, arguments: list[str], code: str, says: str
 ) -> None:
     (tmp_path / "empty").mkdir()
-    (tmp_path / "file.md").write_text("# A file")
-    places = {"EMPTY": tmp_path / "empty", "FILE": tmp_path / "file.md"}
+    (tmp_path / "file.txt").write_text("A file")
+    places = {"EMPTY": tmp_path / "empty", "FILE": tmp_path / "file.txt"}
     if "BOOK" in arguments:
         places["BOOK"] = write_book(small_book())
     words = [str(places.get(word, word)) for word in arguments]

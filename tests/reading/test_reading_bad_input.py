@@ -45,14 +45,14 @@ def test_a_missing_folder(tmp_path: Path, name: str) -> None:
 
 def test_a_folder_without_pages(tmp_path: Path) -> None:
     write_files(tmp_path, {"a.txt": TEXT, ".hidden/b.md": TEXT, "node_modules/c.md": TEXT})
-    with pytest.raises(BookError, match=r"There is no Markdown file in .*\.mdx"):
+    with pytest.raises(BookError, match=r"There is no page of a book in .*\.mdx"):
         find_book(tmp_path)
 
 
-def test_a_file_instead_of_a_folder(tmp_path: Path) -> None:
-    write_files(tmp_path, {"a.md": TEXT})
-    with pytest.raises(BookError, match=r"is a file, not a folder. Give the folder"):
-        find_book(tmp_path / "a.md")
+def test_a_file_of_another_kind(tmp_path: Path) -> None:
+    write_files(tmp_path, {"a.txt": TEXT})
+    with pytest.raises(BookError, match=r"neither a folder nor a file that can be read.*\.pdf"):
+        find_book(tmp_path / "a.txt")
 
 
 def test_links(tmp_path: Path) -> None:

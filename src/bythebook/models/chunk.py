@@ -83,7 +83,25 @@ class DocumentMetadata(BaseModel):
     chapter_title: str = Field(description="Title of the chapter, or of the page that is one.")
     heading_path: list[str] = Field(description="Headings above the passage, outermost first.")
     url: str = Field(description="Public address of the passage, with its heading's anchor.")
-    spans: list[Span] = Field(min_length=1, description="Where the text stands in the file.")
+    spans: list[Span] = Field(
+        min_length=1,
+        description="Where the text stands in the file; of one that is not Markdown, in the "
+        "Markdown made of it.",
+    )
+    page: int | None = Field(default=None, ge=1, description="Page of the file, where it has any.")
+    page_starts: list[tuple[int, int]] = Field(
+        default_factory=list,
+        description="Where in the text which page begins, if it is on more than one.",
+    )
+
+    def page_at(self, offset: int) -> int | None:
+        """The page on which a character of the text stands."""
+        return next((page for at, page in reversed(self.page_starts) if at <= offset), self.page)
+
+    def url_at(self, offset: int) -> str:
+        """The address of a character of the text: of its own page, where there are pages."""
+        page = self.page_at(offset)
+        return f"{self.url.partition('#')[0]}#page={page}" if page else self.url
 
 
 class DocumentChunk(BaseModel):

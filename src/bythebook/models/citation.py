@@ -53,8 +53,9 @@ class CitationEntry(BaseModel):
         return cls(
             id=citation.id,
             source_file_path=place.source_file,
-            source_url=place.url,
+            source_url=place.url_at(citation.start),
             chapter=place.chapter_title or place.title,
+            page_number=place.page_at(citation.start),
             text_preview=excerpt(citation.quote, MAX_PREVIEW),
             confidence_score=citation.confidence,
             number=citation.number,

@@ -8,6 +8,7 @@ from urllib.parse import quote
 from bythebook.reading.anchors import Flavor
 from bythebook.reading.head import Head
 from bythebook.reading.numbers import is_index, without_docusaurus_prefix
+from bythebook.reading.readers import suffix_of
 
 
 def page_address(base_url: str, flavor: Flavor, source_file: str, head: Head) -> str:
@@ -21,6 +22,8 @@ def with_anchor(address: str, anchor: str) -> str:
 
 
 def _path(flavor: Flavor, source_file: str, head: Head) -> str:
+    if suffix_of(source_file):  # no tool makes another page of it
+        return source_file
     folder, name = posixpath.split(source_file)
     stem = name.rpartition(".")[0]
     if flavor == "mdn" and head.slug:

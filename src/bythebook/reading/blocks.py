@@ -36,6 +36,7 @@ KINDS: dict[str, BlockKind] = {
     "container_admonition_open": "group",
     "admonition_open": "group",
 }
+NO_MARKUP = Markup((), frozenset(), ())
 MAY_HAVE_INDENTED_CODE = re.compile(rf"{BREAK}[ \t]*{BREAK}(?: {{4}}|\t)[ \t]*\S")
 
 
@@ -65,14 +66,16 @@ class Parsed:
 def parse_blocks(source: Source, body_start: int, mdx: bool) -> Parsed:
     """Every character after the front matter belongs to exactly one top-level block."""
     indented_code: list[Range] = []
-    if not mdx and MAY_HAVE_INDENTED_CODE.search(source.text, body_start):
+    if not mdx and not source.clean and MAY_HAVE_INDENTED_CODE.search(source.text, body_start):
         blanked = mask(source.text, ((0, body_start),))
         indented_code = [
             _range(source, token)
             for token in _parser(False).parse(blanked)
             if token.type == "code_block" and token.map
         ]
-    markup = find_markup(source, body_start, mdx, indented_code)
+    markup = NO_MARKUP
+    if not source.clean:
+        markup = find_markup(source, body_start, mdx, indented_code)
     masked = mask(source.text, markup.removed)
     tops = _tree(source, masked, _parser(mdx).parse(masked))
     tops = _join_whole(tops, markup.whole)

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
+from urllib.parse import quote
 
 from bythebook.models.chunk import (
     MIN_TEXT,
@@ -22,8 +23,10 @@ from bythebook.reading.blocks import parse_blocks
 from bythebook.reading.cutting import Cut, cut_sections
 from bythebook.reading.frontmatter import FrontMatter, Teaching, read_teaching
 from bythebook.reading.layout import Book
+from bythebook.reading.manifest import MANIFEST
 from bythebook.reading.markup import Markup, subtract
 from bythebook.reading.placement import Placement
+from bythebook.reading.readers import suffix_of
 from bythebook.reading.sections import Section, split_sections
 from bythebook.reading.source import Source, hash_text
 
@@ -44,11 +47,14 @@ class _Text:
     text: str
     spans: list[Span]
     section: Section
+    begins: int
 
 
 def read_document(book: Book, source: Source, front: FrontMatter, placement: Placement) -> Document:
     """Cut a file into chunks; every visible character of it is in one of them."""
-    mdx = source.path.endswith(".mdx") or book.flavor == "docusaurus"
+    mdx = source.path.endswith(".mdx") or (
+        book.flavor == "docusaurus" and not suffix_of(source.path)
+    )
     parsed = parse_blocks(source, front.end, mdx)
     sections = split_sections(parsed.blocks, placement.title, book.flavor)
     texts = [
@@ -61,6 +67,12 @@ def read_document(book: Book, source: Source, front: FrontMatter, placement: Pla
         front.values,
         Teaching(defaults.hardware_tier, defaults.proficiency_level, defaults.layer),
     )
+    problems += source.problems
+    if source.language and source.language != book.language.partition("-")[0]:
+        problems.append(
+            f"its language is {source.language}, and the book's is {book.language}; "
+            f"set language in {MANIFEST}"
+        )
     if len(texts) == 1 and len(texts[0].text) < MIN_TEXT:
         problems.append(f"it has only {len(texts[0].text)} characters of text and was left out")
         texts = []
@@ -88,7 +100,8 @@ def _extract(source: Source, cut: Cut, sections: Sequence[Section], markup: Mark
             text += " "
         spans.append(Span(start=start, end=end, at=len(text)))
         text += piece
-    return _Text(text, spans, sections[_main_section(cut)])
+    section = sections[_main_section(cut)]
+    return _Text(text, spans, section, max(cut.core, section.blocks[0].start))
 
 
 def _would_touch(left: str, right: str) -> bool:
@@ -131,21 +144,22 @@ def _chunks(
         "total_chunks": len(texts),
         "source_file_hash": source.hash,
         "title": placement.title,
-        "chapter_title": placement.chapter_title,
     }
     chunks: list[DocumentChunk] = []
     for index, text in enumerate(texts):
         words = count_words(text.text)
         metadata = DocumentMetadata(
             **shared,
+            chapter_title=_chapter_title(source, placement, text.section),
             section_title=text.section.title,
             heading_path=list(text.section.path),
-            url=with_anchor(placement.url, text.section.anchor),
+            url=_address(source, placement, text),
             chunk_index=index,
             prev_chunk_id=ids[index - 1] if index else None,
             next_chunk_id=ids[index + 1] if index + 1 < len(ids) else None,
             content_hash=hashes[index],
             spans=text.spans,
+            **_pages(source, text),
         )
         chunks.append(
             DocumentChunk(
@@ -158,3 +172,29 @@ def _chunks(
             )
         )
     return chunks
+
+
+def _chapter_title(source: Source, placement: Placement, section: Section) -> str:
+    if source.chaptered:
+        return section.path[1] if len(section.path) > 1 else placement.title
+    return placement.chapter_title
+
+
+def _address(source: Source, placement: Placement, text: _Text) -> str:
+    place = source.place_at(text.begins)
+    if place is None:
+        return with_anchor(placement.url, text.section.anchor)
+    return placement.url + quote(place.link, safe="#/~:@!$&()*+,;=?")
+
+
+def _pages(source: Source, text: _Text) -> dict[str, Any]:
+    """The page it begins on, and where others begin."""
+    begins = source.place_at(text.begins)
+    if begins is None or begins.page is None:
+        return {}
+    starts: list[tuple[int, int]] = []
+    for span in text.spans:
+        for place in source.places_in(span.start, span.end):
+            if place.page and (not starts or starts[-1][1] != place.page):
+                starts.append((span.at + max(place.start - span.start, 0), place.page))
+    return {"page": begins.page, "page_starts": starts if len(starts) > 1 else []}

@@ -18,8 +18,10 @@ from bythebook.reading.anchors import Flavor
 from bythebook.reading.frontmatter import UNREADABLE, first_line
 from bythebook.reading.manifest import BOOK_ID, MANIFEST, Manifest, read_manifest
 from bythebook.reading.numbers import humanise
+from bythebook.reading.readers import FORMATS
 
-PAGE_SUFFIXES = (".md", ".mdx", ".markdown")
+MARKDOWN_SUFFIXES = (".md", ".mdx", ".markdown")
+PAGE_SUFFIXES = (*MARKDOWN_SUFFIXES, *FORMATS)
 IGNORED_FOLDERS = frozenset({"node_modules", "__pycache__", "venv", "site-packages"})
 GENERIC_FOLDERS = frozenset({"docs", "doc", "src", "content", "book", "pages", "files"})
 SUMMARY = "SUMMARY.md"
@@ -56,15 +58,12 @@ class Book:
 
 
 def find_book(path: Path, book_id: str | None = None) -> Book:
-    """Look at a folder; it must exist and hold at least one page."""
+    """Look at a folder, which must hold at least one page, or at a file that is the book."""
     if not os.path.exists(path):  # noqa: PTH110 - Path.exists raises on names that are too long
         raise InputError(f"There is no folder {path}.", action="Check the path of the book.")
-    if not path.is_dir():
-        raise InputError(
-            f"{path} is a file, not a folder.",
-            action="Give the folder that holds the book's pages.",
-        )
     top = path.resolve()
+    if not top.is_dir():
+        return _single_file(top, book_id)
     manifest = read_manifest(top)
     config = _site_config(top)
     root = _pages_folder(top, manifest, config)
@@ -79,9 +78,11 @@ def find_book(path: Path, book_id: str | None = None) -> Book:
             f"{file} is not in {SUMMARY}, so mdBook does not publish it" for file in unlisted
         ]
         files = [file for file in files if file in listed]
+    if flavor != "plain":  # such a tool makes pages of Markdown only
+        files = [file for file in files if file.lower().endswith(MARKDOWN_SUFFIXES)]
     if not files:
         raise InputError(
-            f"There is no Markdown file in {path}.",
+            f"There is no page of a book in {path}.",
             action=f"Give a folder with {', '.join(PAGE_SUFFIXES)} files.",
         )
     return Book(
@@ -96,6 +97,25 @@ def find_book(path: Path, book_id: str | None = None) -> Book:
         contents=contents,
         nav=tuple(config.get("nav", ())),
         problems=tuple(problems),
+    )
+
+
+def _single_file(file: Path, book_id: str | None) -> Book:
+    """A PDF, say, that is a whole book."""
+    if not file.is_file() or not file.name.lower().endswith(PAGE_SUFFIXES):
+        raise InputError(
+            f"{file} is neither a folder nor a file that can be read.",
+            action=f"Give a folder, or a file of one of these kinds: {', '.join(PAGE_SUFFIXES)}.",
+        )
+    return Book(
+        book_id=check_book_id(book_id or _slug(file.stem)),
+        title=humanise(file.stem),
+        root=file.parent,
+        flavor="plain",
+        base_url="",
+        language=Manifest().book.language,
+        manifest=Manifest(),
+        files=(file.name,),
     )
 
 
@@ -115,7 +135,11 @@ def _folder_name(top: Path) -> str:
 
 
 def _name_of(top: Path) -> str:
-    return re.sub(r"[^a-z0-9._-]+", "-", _folder_name(top).lower()).strip("-._")[:100] or "book"
+    return _slug(_folder_name(top))
+
+
+def _slug(name: str) -> str:
+    return re.sub(r"[^a-z0-9._-]+", "-", name.lower()).strip("-._")[:100] or "book"
 
 
 def _site_config(top: Path) -> dict[str, Any]:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import re
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
 from bythebook.errors import InputError
+from bythebook.reading.converted import Place
+from bythebook.reading.readers import WITH_PICTURES, convert, suffix_of
 
 # The line breaks markdown-it knows; str.splitlines() knows more and would shift every offset.
 LINE_BREAK = re.compile(r"\r\n|\n|\r")
@@ -18,15 +20,23 @@ LINE_BREAK = re.compile(r"\r\n|\n|\r")
 BREAK = r"(?>\r\n?|\n)"
 LINE_START = r"(?<![^\r\n\ufeff])"
 LINE_END = r"(?![^\r\n])"
+# How many times larger a file may be whose format holds pictures.
+PICTURES = 10
 
 
 @dataclass(frozen=True, slots=False)
 class Source:
-    """Offsets everywhere count characters of `text`, which is the decoded file, unchanged."""
+    """Offsets everywhere count characters of `text`, which is the decoded file, unchanged; of a
+    file that is not Markdown it is what its reader made of it, and `places` are where from."""
 
     path: str
     text: str
     hash: str
+    places: tuple[Place, ...] = ()
+    clean: bool = False
+    chaptered: bool = False
+    language: str | None = None
+    problems: tuple[str, ...] = ()
 
     @cached_property
     def line_starts(self) -> list[int]:
@@ -40,6 +50,15 @@ class Source:
     def line_of_offset(self, offset: int) -> int:
         return bisect_right(self.line_starts, offset) - 1
 
+    def place_at(self, offset: int) -> Place | None:
+        return next(iter(self.places_in(offset, offset + 1)), None)
+
+    def places_in(self, start: int, end: int) -> tuple[Place, ...]:
+        """The place where the range begins, and those that begin in it."""
+        first = bisect_right(self.places, start, key=lambda place: place.start)
+        last = bisect_left(self.places, end, key=lambda place: place.start)
+        return self.places[max(first - 1, 0) : last]
+
 
 def hash_bytes(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()
@@ -51,6 +70,19 @@ def hash_text(text: str) -> str:
 
 def decode(path: str, data: bytes) -> Source:
     """The file's text, or an error that tells a person why it is none."""
+    if suffix_of(path):
+        file_hash = hash_bytes(data)
+        made = convert(path, data, file_hash)
+        return Source(
+            path=path,
+            text=made.text,
+            hash=file_hash,
+            places=made.places,
+            clean=made.clean,
+            chaptered=made.chaptered,
+            language=made.language,
+            problems=made.problems,
+        )
     if b"\0" in data:
         raise InputError(
             f"{path} is not a text file.", action="Remove it from the book or save it as UTF-8."
@@ -67,6 +99,8 @@ def decode(path: str, data: bytes) -> Source:
 def read_bytes(root: Path, path: str, max_bytes: int) -> bytes:
     """The file's bytes; one that can't be read or is too large is an error for this file alone."""
     file = root / path
+    if suffix_of(path) in WITH_PICTURES:
+        max_bytes *= PICTURES
     try:
         size = file.stat().st_size
         if size > max_bytes:

@@ -1,0 +1,64 @@
+"""reStructuredText: read by docutils, which may include no other file and nothing raw."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from docutils.core import publish_doctree
+from docutils.utils import SystemMessage
+
+from bythebook.errors import InputError
+from bythebook.reading.converted import Converted
+from bythebook.reading.readers.rst_names import know_sphinx_names
+from bythebook.reading.readers.rst_text import RstText
+from bythebook.reading.readers.tokens import decoded
+from bythebook.reading.readers.writer import Writer
+
+# No file beside the book decides how it is read, and no message goes to the terminal.
+SETTINGS: dict[str, Any] = {
+    "_disable_config": True,
+    "file_insertion_enabled": False,
+    "raw_enabled": False,
+    "report_level": 3,
+    "halt_level": 5,
+    "warning_stream": False,
+    "syntax_highlight": "none",
+    "smart_quotes": False,
+    "doctitle_xform": False,
+    "line_length_limit": 20_000,
+}
+# What docutils itself stumbles over.
+UNREADABLE = (
+    SystemMessage,
+    RecursionError,
+    ValueError,
+    LookupError,
+    AttributeError,
+    TypeError,
+    AssertionError,
+    NotImplementedError,
+)
+
+
+def read(data: bytes, path: str) -> Converted:
+    if b"\0" in data:
+        raise InputError(
+            f"{path} is not a text file.", action="Remove it from the book or save it as UTF-8."
+        )
+    know_sphinx_names()
+    writer = Writer(path)
+    writer.mark("")
+    text = RstText(writer)
+    try:
+        tree = publish_doctree(decoded(data), source_path=path, settings_overrides=SETTINGS)
+        text.write(tree)
+    except UNREADABLE as problem:
+        raise InputError(
+            f"{path} can't be read as reStructuredText ({type(problem).__name__}).",
+            action="Correct its markup, or remove it from the book.",
+        ) from problem
+    problems = []
+    if text.unknown:
+        names = ", ".join(sorted(text.unknown)[:5])
+        problems.append(f"{len(text.unknown)} passages can't be read as markup, as {names}")
+    return writer.finish(problems=problems)

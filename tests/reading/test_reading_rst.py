@@ -1,0 +1,152 @@
+"""reStructuredText: docutils' own and what Sphinx adds; nothing outside of the file is read."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from bythebook.errors import InputError
+from reading.converting import converted, page_of, text_of
+from reading.reading_tools import words
+
+MANUAL = """\
+======
+Manual
+======
+
+.. _start:
+
+Getting started
+===============
+
+A *node* runs ``x < y``; see :ref:`the rest <start>`, :py:func:`~os.path.join`, x\\ :sup:`2` and
+:math:`a^2`.
+
+.. code-block:: python
+   :linenos:
+   :caption: A loop
+
+   for x in y:
+       print(x)
+
+.. note:: Be careful.
+
+   Very careful.
+
+- one
+
+  more of one
+- two
+
+  * inner
+
+1. first
+2. second
+
+======  =====
+Name    Value
+======  =====
+a|b     1
+c       2
+======  =====
+
+.. math::
+
+   x = 1
+
+.. toctree::
+   :maxdepth: 2
+
+   other
+
+.. py:function:: turn(angle)
+
+   Turns by an angle.
+
+.. versionadded:: 2.0
+
+Term
+  Definition of it.
+
+:field: value
+
+Details
+-------
+
+Text [1]_.
+
+.. [1] A footnote.
+
+>>> 1 + 1
+2
+"""
+
+
+def test_a_manual() -> None:
+    assert text_of(MANUAL.encode(), "a.rst") == (
+        "# Manual\n\n## Getting started\n\n"
+        "A node runs `x < y`; see the rest, `os.path.join`, x^2 and $a^2$.\n\n"
+        "```python\nfor x in y:\n    print(x)\n```\n\nNote: Be careful.\n\nVery careful.\n\n"
+        "- one\n   more of one\n- two\n   - inner\n\n1. first\n2. second\n\n"
+        "| Name | Value |\n| --- | --- |\n| a\\|b | 1 |\n| c | 2 |\n\n$$\nx = 1\n$$\n\n"
+        "`turn(angle)`\n\nTurns by an angle.\n\nversionadded: 2.0\n\n"
+        "Term: Definition of it.\n\nfield: value\n\n"
+        "### Details\n\nText [1].\n\n[1] A footnote.\n\n```python\n>>> 1 + 1\n2\n```\n"
+    )
+
+
+def test_passages_link_to_the_ids_of_the_sections() -> None:
+    text = f"Title\n=====\n\n{words(120)}\n\nA part\n------\n\n{words(120)}\n"
+    page = page_of(text.encode(), "docs/a.rst")
+    assert page.urls == [
+        "https://example.org/docs/a.rst#title",
+        "https://example.org/docs/a.rst#a-part",
+    ]
+    assert page.chunks[1].metadata.heading_path == ["Title", "A part"]
+
+
+def test_a_file_without_a_title() -> None:
+    text = f"One\n===\n\n{words(30)}\n\nTwo\n===\n\n{words(30)}\n"
+    page = page_of(text.encode(), "my-notes.rst")
+    assert page.placement.title == "My notes"
+    assert page.source.text.startswith("## One\n")
+
+
+def test_nothing_outside_of_the_file_is_read(tmp_path: Path) -> None:
+    secret = tmp_path / "secret.txt"
+    secret.write_text("the secret words")
+    text = (
+        f".. include:: {secret}\n\n.. csv-table:: T\n   :file: {secret}\n\n"
+        f".. literalinclude:: {secret}\n\n.. raw:: html\n   :file: {secret}\n\n"
+        ".. raw:: html\n\n   <b>raw</b>\n\nText of the file.\n"
+    )
+    made = text_of(text.encode(), "a.rst")
+    assert "secret words" not in made and "raw</b>" not in made
+    assert "Text of the file." in made
+
+
+def test_an_unknown_directive_is_shown() -> None:
+    made = converted(b".. spaceship:: fast\n\n   It flies.\n\nText of the file.\n", "a.rst")
+    assert "It flies." in made.text
+    assert made.problems == ("1 passages can't be read as markup, as .. spaceship:: fast",)
+
+
+def test_docutils_says_nothing_on_the_terminal(capfd: pytest.CaptureFixture[str]) -> None:
+    converted(b"Title\n==\n\n`a <b\n\n:unknown:`x` |sub| text_\n", "a.rst")
+    assert capfd.readouterr() == ("", "")
+
+
+@pytest.mark.parametrize(
+    "text", ["> " * 3000 + "x", "* " * 2000 + "x", "\n".join(" " * n + "x" for n in range(900))]
+)
+def test_deep_nesting(text: str) -> None:
+    try:
+        text_of(text.encode(), "a.rst")
+    except InputError as problem:
+        assert "a.rst can't be read as reStructuredText" in problem.message
+
+
+def test_a_binary_file() -> None:
+    with pytest.raises(InputError, match=r"a.rst is not a text file"):
+        converted(b"text\0", "a.rst")
