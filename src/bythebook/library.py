@@ -159,7 +159,7 @@ class Library:
                 if before is not None:
                     await before()
                 book = await asyncio.to_thread(find_book, Path(job.source or ""), job.book_id)
-                done = await self._ingestion(book, job).run()
+                done = await self._ingestion(book, job, tidy=False).run()
             await self._measure_background(book.book_id)
             return done
 
@@ -172,7 +172,12 @@ class Library:
             yield
 
     def _ingestion(
-        self, book: Book, job: IngestionJob, on_progress: OnProgress = lambda _job: None
+        self,
+        book: Book,
+        job: IngestionJob,
+        on_progress: OnProgress = lambda _job: None,
+        *,
+        tidy: bool = True,
     ) -> Ingestion:
         return Ingestion(
             book=book,
@@ -183,6 +188,7 @@ class Library:
             open_store=self.store,
             collection=self.settings.collection,
             max_bytes=self._max_bytes,
+            tidy=tidy,
             on_progress=on_progress,
         )
 

@@ -24,7 +24,7 @@ from sqlalchemy import (
 from sqlalchemy.dialects.postgresql import JSONB
 
 # The newest migration: a database that says the same needs no look at the migrations.
-REVISION = "0004"
+REVISION = "0005"
 
 metadata = MetaData()
 
@@ -81,6 +81,7 @@ files = Table(
     Column("chunker_version", Integer, nullable=False),
     Column("head", JSON, nullable=False),
     Column("placement", JSON, nullable=False),
+    Column("seen", JSON(none_as_null=True)),
 )
 
 jobs = Table(

@@ -21,7 +21,7 @@ import qdrant_edge as edge
 
 from bythebook.errors import StoreError
 from bythebook.index import journal, shard
-from bythebook.index.collection import DENSE, SPARSE, other_dimension
+from bythebook.index.collection import DENSE, SPARSE, TENANT, other_dimension
 from bythebook.index.models import (
     Filter,
     PointStruct,
@@ -29,6 +29,7 @@ from bythebook.index.models import (
     Record,
     ScoredPoint,
 )
+from bythebook.index.sole_book import without_book
 from bythebook.index.store import Selection, StoreInfo
 from bythebook.index.translate import (
     from_record,
@@ -62,6 +63,7 @@ class EdgeStore:
         self._shard: edge.EdgeShard | None = None
         self._dimension = 0
         self._broken = False
+        self._sole_book: str | None = None  # None: unknown since the last write, empty: none
 
     async def open(self, dimension: int) -> None:
         """Open the folder or create it, and finish a switch that a crash interrupted."""
@@ -106,6 +108,7 @@ class EdgeStore:
             check_filter(filter, selective=True)
             chosen = to_filter(filter)
             assert chosen is not None
+            self._sole_book = None
             engine.update(edge.UpdateOperation.delete_points_by_filter(chosen))
             self._commit(engine)
             if engine.count(edge.CountRequest(exact=True, filter=chosen)):
@@ -136,7 +139,10 @@ class EdgeStore:
                 check_request(request, self._dimension)
             if not requests:
                 return []
-            batch = edge.QueryBatchRequest([to_query(request) for request in requests])
+            if self._sole_book is None:
+                self._sole_book = _sole_book(engine)
+            fewer = [without_book(request, self._sole_book) for request in requests]
+            batch = edge.QueryBatchRequest([to_query(request) for request in fewer])
             return [[from_scored(hit) for hit in hits] for hits in engine.query_batch(batch)]
 
         return await self._use(work)
@@ -278,6 +284,7 @@ class EdgeStore:
 
     def _close(self) -> None:
         engine, self._shard = self._shard, None
+        self._sole_book = None
         broken, self._broken = self._broken, False
         if engine is None:
             return
@@ -314,6 +321,7 @@ class EdgeStore:
         *,
         durable: bool = True,
     ) -> None:
+        self._sole_book = None
         if points:
             engine.update(edge.UpdateOperation.upsert_points([to_point(p) for p in points]))
         if stale:
@@ -333,6 +341,13 @@ class EdgeStore:
             f"The index in {self._path} did not take a write; its log does not fit its content.",
             action="Run `bythebook doctor --repair` to rebuild it from what it holds.",
         )
+
+
+def _sole_book(engine: edge.EdgeShard) -> str:
+    """The book that every point is of, or nothing."""
+    books = [hit for hit in engine.facet(edge.FacetRequest(TENANT, exact=True)).hits if hit.count]
+    total = engine.count(edge.CountRequest(exact=True))
+    return str(books[0].value) if [hit.count for hit in books] == [total] else ""
 
 
 def _selections(

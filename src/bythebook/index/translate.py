@@ -28,14 +28,28 @@ from bythebook.index.validation import kind
 _DEFAULT_RRF_K = 2
 _DEFAULT_LIMIT = 10
 """Both are what a server takes when nothing is said."""
+# About 5,000 passages: less is small in memory too.
+_LARGE_KB = 7_500
 
 
 def to_config(dimension: int) -> edge.EdgeConfig:
-    """Exact search (a threshold of 0 builds no graph) and a write-ahead log."""
+    """Exact search (no graph is built) and a write-ahead log. What has grown large is, when asked
+    to tidy up, rewritten so that it is read from the disk's cache instead of held in memory."""
+    dense = edge.EdgeVectorParams(
+        size=dimension, distance=edge.Distance.Cosine, memory=edge.Memory.Cold
+    )
+    sparse = edge.EdgeSparseVectorParams(modifier=edge.Modifier.Idf, memory=edge.Memory.Cold)
     return edge.EdgeConfig(
-        vectors={DENSE: edge.EdgeVectorParams(size=dimension, distance=edge.Distance.Cosine)},
-        sparse_vectors={SPARSE: edge.EdgeSparseVectorParams(modifier=edge.Modifier.Idf)},
-        optimizers=edge.EdgeOptimizersConfig(indexing_threshold=0),
+        vectors={DENSE: dense},
+        sparse_vectors={SPARSE: sparse},
+        payload_memory=edge.Memory.Cold,
+        id_tracker_memory=edge.Memory.Cold,
+        hnsw_config=edge.HnswIndexConfig(
+            m=0, payload_m=0, ef_construct=4, full_scan_threshold=_LARGE_KB
+        ),
+        optimizers=edge.EdgeOptimizersConfig(
+            indexing_threshold=_LARGE_KB, default_segment_number=1, vacuum_min_vector_number=100
+        ),
         wal_enabled=True,
     )
 
@@ -43,9 +57,10 @@ def to_config(dimension: int) -> edge.EdgeConfig:
 def to_index(field: str) -> edge.UpdateOperation:
     """The operation that indexes one payload field."""
     if PAYLOAD_INDEXES[field] == "integer":
-        return edge.UpdateOperation.create_field_index(field, edge.PayloadSchemaType.Integer)
-    params = edge.KeywordIndexParams(is_tenant=field == TENANT)
-    return edge.UpdateOperation.create_field_index(field, params)
+        integer = edge.IntegerIndexParams(lookup=True, range=True, memory=edge.Memory.Cold)
+        return edge.UpdateOperation.create_field_index(field, integer)
+    keyword = edge.KeywordIndexParams(is_tenant=field == TENANT, memory=edge.Memory.Cold)
+    return edge.UpdateOperation.create_field_index(field, keyword)
 
 
 def to_point(point: PointStruct) -> edge.Point:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from time import monotonic
 from typing import Any
 
-from sqlalchemy import delete, func, insert, select, update
+from sqlalchemy import bindparam, delete, func, insert, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
 from bythebook.database.tables import books, files
@@ -14,12 +16,25 @@ from bythebook.errors import BookNotFound
 from bythebook.models.book import BookInfo
 from bythebook.models.state import IngestionRecord, IngestionState
 
+# How long a book is taken to be as it was.
+RECENT_S = 1.0
+
 
 class Catalog:
     """Books and files, read and written in one place."""
 
     def __init__(self, engine: AsyncEngine) -> None:
         self.engine = engine
+        self._writes = 0
+        self._known: tuple[float, int, dict[str, BookInfo]] = (-RECENT_S, 0, {})
+
+    @asynccontextmanager
+    async def _writing(self) -> AsyncIterator[AsyncConnection]:
+        try:
+            async with transaction(self.engine) as connection:
+                yield connection
+        finally:
+            self._writes += 1
 
     async def books(self) -> list[BookInfo]:
         counts = (
@@ -54,6 +69,16 @@ class Catalog:
             f"There is no book {book_id!r} in the index.",
             action=f"Choose one of: {names}." if names else "Run `bythebook ingest PATH` first.",
         )
+
+    async def recent_book(self, book_id: str) -> BookInfo:
+        """As it was a second ago, if another process has changed it since. A search needs little
+        of a book, and counting its files would take as long as the search."""
+        read_at, writes, known = self._known
+        if writes != self._writes or monotonic() - read_at >= RECENT_S:
+            read_at, writes = monotonic(), self._writes
+            known = {book.book_id: book for book in await self.books()}
+            self._known = (read_at, writes, known)
+        return known.get(book_id) or await self.book(book_id)
 
     async def only_book(self, configured: str | None) -> BookInfo:
         """The book to use when none is named."""
@@ -93,24 +118,37 @@ class Catalog:
         )
 
     async def save_book(self, book_id: str, values: dict[str, Any]) -> None:
-        async with transaction(self.engine) as connection:
+        async with self._writing() as connection:
             await _upsert_book(connection, book_id, values)
 
     async def save_files(self, records: Sequence[IngestionRecord]) -> None:
         """Replace the rows of these files in one transaction."""
         if not records:
             return
-        async with transaction(self.engine) as connection:
+        async with self._writing() as connection:
             for record in records:
                 await connection.execute(_file(record.book_id, record.source_file))
             await connection.execute(insert(files), [record.model_dump() for record in records])
 
+    async def note_seen(self, book_id: str, seen: Mapping[str, list[int]]) -> None:
+        """What the folder says of files whose rows need no other change."""
+        if not seen:
+            return
+        of_file = update(files).where(
+            files.c.book_id == book_id, files.c.source_file == bindparam("file")
+        )
+        async with self._writing() as connection:
+            await connection.execute(
+                of_file.values(seen=bindparam("now")),
+                [{"file": file, "now": now} for file, now in seen.items()],
+            )
+
     async def forget_file(self, book_id: str, source_file: str) -> None:
-        async with transaction(self.engine) as connection:
+        async with self._writing() as connection:
             await connection.execute(_file(book_id, source_file))
 
     async def forget_book(self, book_id: str) -> None:
-        async with transaction(self.engine) as connection:
+        async with self._writing() as connection:
             await connection.execute(delete(files).where(files.c.book_id == book_id))
             await connection.execute(delete(books).where(books.c.book_id == book_id))
 

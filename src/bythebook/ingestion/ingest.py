@@ -30,7 +30,7 @@ from bythebook.ingestion.stamp import check_stamp
 from bythebook.models.book import BookInfo
 from bythebook.models.chunk import CHUNKER_VERSION, now, parent_id
 from bythebook.models.job import IngestionJob
-from bythebook.models.state import IngestionRecord
+from bythebook.models.state import IngestionRecord, IngestionState
 from bythebook.models.vocabulary import IngestionMode
 from bythebook.reading.layout import Book
 
@@ -44,8 +44,6 @@ BATCH_CHUNKS = 32
 BATCHES_AHEAD = 2
 # Chunks after which the index is flushed: it stops every thread, and a crash costs no embedding.
 SAVE_CHUNKS = 256
-# Until then the engine's word statistics still count deleted points.
-OPTIMIZE_AFTER_DELETED = 0.2
 MAX_WARNINGS = 100
 
 OnProgress = Callable[[IngestionJob], None]
@@ -73,7 +71,8 @@ class _Embedded:
 
 @dataclass
 class Ingestion:
-    """One run over one book. The caller holds the book's lock and notes how the job fails."""
+    """One run over one book. The caller holds the book's lock and notes how the job fails. To tidy
+    up stops every reader for a while, so a service leaves it to its next start."""
 
     book: Book
     job: IngestionJob
@@ -83,6 +82,7 @@ class Ingestion:
     open_store: OpenStore
     collection: str
     max_bytes: int
+    tidy: bool = True
     on_progress: OnProgress = lambda _job: None
 
     @property
@@ -121,10 +121,19 @@ class Ingestion:
             await self._process(store, plan, fresh)
             for file in plan.deleted:
                 await self._delete(store, file)
-            await self._tidy(store)
+            if self.tidy:
+                await store.optimize()
+        await self._note_seen(plan, state)
         self.job.files_skipped = plan.total_files - self.job.files_processed
         self.job.warnings = _shortened(self.job.warnings)
         await self._save_book()
+
+    async def _note_seen(self, plan: Plan, state: IngestionState) -> None:
+        """So that the next run need not read again what this one read for nothing."""
+        unchanged = state.records.keys() - {*plan.process, *plan.deleted, *plan.failed}
+        settled = {file: seen for file in unchanged if (seen := plan.seen[file])}
+        news = {f: seen for f, seen in settled.items() if seen != state.records[f].seen}
+        await self.catalog.note_seen(self.book.book_id, news)
 
     async def _known_book(self) -> BookInfo | None:
         books = await self.catalog.books()
@@ -178,8 +187,9 @@ class Ingestion:
     async def _read_batch(
         self, store: VectorStore, plan: Plan, files: Any, fresh: bool
     ) -> list[_Page]:
+        """Enough to embed; of what is embedded already, enough for one write."""
         pages: list[_Page] = []
-        chunks = 0
+        chunks = missing = 0
         for file in files:
             try:
                 file_hash, document, head = await asyncio.to_thread(
@@ -197,7 +207,8 @@ class Ingestion:
                 )
             pages.append(_Page(file, file_hash, document, head, known))
             chunks += len(document.chunks)
-            if chunks >= BATCH_CHUNKS:
+            missing += sum(embedding_key(one) not in known.vectors for one in document.chunks)
+            if missing >= BATCH_CHUNKS or chunks >= SAVE_CHUNKS:
                 break
         return pages
 
@@ -219,10 +230,9 @@ class Ingestion:
         return _Embedded(pages, vectors)
 
     async def _write(self, store: VectorStore, plan: Plan, batch: _Embedded) -> None:
-        for page in batch.pages:
-            await self._write_page(store, page, batch.vectors)
-            self.unsaved.append(self._record(page, plan))
-            self.job.files_processed += 1
+        await self._write_points(store, batch)
+        self.unsaved += [self._record(page, plan) for page in batch.pages]
+        self.job.files_processed += len(batch.pages)
         if sum(record.chunk_count for record in self.unsaved) >= SAVE_CHUNKS:
             await self._save(store)
         else:  # for whoever follows the job
@@ -240,29 +250,30 @@ class Ingestion:
         self.unsaved = []
         await self.jobs.save(self.job)
 
-    async def _write_page(
-        self, store: VectorStore, page: _Page, vectors: dict[EmbeddingKey, Vector]
-    ) -> None:
-        points = await asyncio.to_thread(self._points, page, vectors)
+    async def _write_points(self, store: VectorStore, batch: _Embedded) -> None:
+        """All files of a batch in one switch: each costs the disk a moment."""
+        points = await asyncio.to_thread(self._points, batch)
         ids = {point.id for point in points}
-        # A renumbered neighbour may by now own an id that this file had.
-        stale = [old for old in page.known.points if old not in ids and old not in self.written]
+        known = {old for page in batch.pages for old in page.known.points}
+        # A renumbered neighbour may by now own an id that a file had.
+        stale = sorted(known - ids - self.written)
         await store.replace(points, stale, durable=False)
         self.written |= ids
-        self.job.chunks_created += len(ids - page.known.points.keys())
+        self.job.chunks_created += len(ids - known)
         self.job.chunks_deleted += len(stale)
 
-    def _points(self, page: _Page, vectors: dict[EmbeddingKey, Vector]) -> list[PointStruct]:
+    def _points(self, batch: _Embedded) -> list[PointStruct]:
         written_at = now()
         return [
             make_point(
                 chunk,
-                vectors[embedding_key(chunk)],
+                batch.vectors[embedding_key(chunk)],
                 model=self.embedder.name,
                 language=self.book.language,
                 previous=page.known.points.get(chunk.id),
                 written_at=written_at,
             )
+            for page in batch.pages
             for chunk in page.document.chunks
         ]
 
@@ -283,6 +294,7 @@ class Ingestion:
             url=placement.url,
             head=page.head.to_json(),
             placement=noted_placement(self.book, placement),
+            seen=plan.seen[page.file] if plan.hashes[page.file] == page.file_hash else None,
         )
 
     async def _delete(self, store: VectorStore, file: str, was_known: bool = True) -> None:
@@ -292,11 +304,6 @@ class Ingestion:
         await self.catalog.forget_file(self.book.book_id, file)
         self.job.chunks_deleted += len(gone)
         self.job.files_deleted += was_known
-
-    async def _tidy(self, store: VectorStore) -> None:
-        total = await store.count(book_filter(self.book.book_id))
-        if self.job.chunks_deleted > OPTIMIZE_AFTER_DELETED * max(total, 1):
-            await store.optimize()
 
     async def _save_book(self) -> None:
         values: dict[str, Any] = {

@@ -13,7 +13,7 @@ from bythebook.reading.frontmatter import read_front_matter
 from bythebook.reading.head import Head, read_head
 from bythebook.reading.layout import Book
 from bythebook.reading.placement import Placement, place_pages
-from bythebook.reading.source import decode, hash_bytes, read_bytes
+from bythebook.reading.source import decode, hash_bytes, look, read_bytes
 
 if TYPE_CHECKING:
     from bythebook.reading.document import Document
@@ -22,13 +22,16 @@ if TYPE_CHECKING:
 @dataclass(frozen=True)
 class Plan:
     """Files to process in reading order, and those that need nothing. `moved` are unchanged files
-    whose number, title, address or book-wide settings changed because something else did."""
+    whose number, title, address or book-wide settings changed because something else did. `seen`
+    is what the folder says of each file that has the hash in `hashes`."""
 
     new: tuple[str, ...]
     modified: tuple[str, ...]
     moved: tuple[str, ...]
     deleted: tuple[str, ...]
     process: tuple[str, ...]
+    hashes: dict[str, str]
+    seen: dict[str, list[int] | None]
     heads: dict[str, Head]
     placements: dict[str, Placement]
     total_files: int
@@ -41,18 +44,25 @@ class Plan:
 
 
 def make_plan(book: Book, state: IngestionState, mode: IngestionMode, max_bytes: int) -> Plan:
-    """Hash every file, read the heads of changed ones, lay the book out, compare."""
+    """Hash the files that may have changed, read the heads of those that did, lay the book out,
+    compare."""
     warnings = list(book.problems)
     hashes: dict[str, str] = {}
+    seen: dict[str, list[int] | None] = {}
     heads: dict[str, Head] = {}
     unreadable: set[str] = set()
-    keep = mode == "incremental"
+    incremental = mode == "incremental"
     for file in book.files:
         record = state.records.get(file)
+        keep = incremental and record is not None and Head.is_whole(record.head)
+        seen[file] = look(book.root, file)
+        if keep and record and record.seen and record.seen == seen[file]:
+            heads[file], hashes[file] = Head.from_json(record.head), record.file_hash
+            continue
         try:
             data = read_bytes(book.root, file, max_bytes)
             file_hash = hash_bytes(data)
-            if keep and record and record.file_hash == file_hash and Head.is_whole(record.head):
+            if keep and record and record.file_hash == file_hash:
                 heads[file] = Head.from_json(record.head)
             else:
                 source = decode(file, data)
@@ -85,13 +95,15 @@ def make_plan(book: Book, state: IngestionState, mode: IngestionMode, max_bytes:
         for file, record in state.records.items()
         if record.chunker_version != CHUNKER_VERSION or not Head.is_whole(record.head)
     }
-    due = {*new, *modified, *moved, *outdated} if mode == "incremental" else set(readable)
+    due = {*new, *modified, *moved, *outdated} if incremental else set(readable)
     return Plan(
         new=tuple(new),
         modified=tuple(modified),
         moved=tuple(file for file in moved if file not in set(modified)),
         deleted=tuple(deleted),
         process=tuple(file for file in placements if file in due and file not in unreadable),
+        hashes=hashes,
+        seen=seen,
         heads=heads,
         placements=placements,
         total_files=len(book.files),

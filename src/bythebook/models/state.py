@@ -9,7 +9,8 @@ from pydantic import AwareDatetime, BaseModel, Field, computed_field
 
 
 class IngestionRecord(BaseModel):
-    """One indexed file. `head` and `placement` are what its numbers and address came from."""
+    """One indexed file. `head` and `placement` are what its numbers and address came from, `seen`
+    what its folder said of it when it had this hash."""
 
     source_file: str
     file_hash: str
@@ -25,6 +26,7 @@ class IngestionRecord(BaseModel):
     chunker_version: int
     head: dict[str, Any] = Field(default_factory=dict)
     placement: dict[str, Any] = Field(default_factory=dict)
+    seen: list[int] | None = None
 
 
 class IngestionState(BaseModel):

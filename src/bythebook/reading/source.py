@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+import time
 from bisect import bisect_left, bisect_right
 from dataclasses import dataclass
 from functools import cached_property
@@ -22,6 +23,8 @@ LINE_START = r"(?<![^\r\n\ufeff])"
 LINE_END = r"(?![^\r\n])"
 # How many times larger a file may be whose format holds pictures.
 PICTURES = 10
+# The clocks of file systems tick this slowly: what was written since may be written again unseen.
+SETTLED_NS = 2_000_000_000
 
 
 @dataclass(frozen=True, slots=False)
@@ -94,6 +97,18 @@ def decode(path: str, data: bytes) -> Source:
             f"{path} is not valid UTF-8 (byte {problem.start}).", action="Save it as UTF-8."
         ) from problem
     return Source(path=path, text=text, hash=hash_bytes(data))
+
+
+def look(root: Path, path: str) -> list[int] | None:
+    """What the folder says of a file. It says the same as long as nobody writes the file: the time
+    of the last change of any kind can't be set. None: just written, or not there."""
+    try:
+        seen = (root / path).stat()
+    except OSError:
+        return None  # whoever reads it will say why
+    if max(seen.st_mtime_ns, seen.st_ctime_ns) > time.time_ns() - SETTLED_NS:
+        return None
+    return [seen.st_size, seen.st_mtime_ns, seen.st_ctime_ns, seen.st_ino]
 
 
 def read_bytes(root: Path, path: str, max_bytes: int) -> bytes:

@@ -98,7 +98,7 @@ class Searcher:
         self.weights = WordWeights()
 
     async def search(self, query: SearchQuery) -> Found:
-        book = await self.catalog.book(query.book_id)
+        book = await self.catalog.recent_book(query.book_id)
         self._check_embedder(book)
         selection = await self._selection(query)
         vector = await self.embedder.embed_query(query.text)

@@ -96,9 +96,11 @@ async def open_service(settings: Settings, metrics: Metrics) -> AsyncIterator[Se
 
 
 async def _open_index(library: Library) -> None:
-    """An embedded index that can't be opened stops the start; a server may come back."""
+    """An embedded index that can't be opened stops the start; a server may come back. It is tidied
+    up now, since nothing else can be done meanwhile."""
     try:
-        await library.store()
+        store = await library.store()
+        await store.optimize()
     except StoreError as problem:
         if not library.settings.qdrant_url:
             raise
