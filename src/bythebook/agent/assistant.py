@@ -7,12 +7,11 @@ import asyncio
 import logging
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from types import TracebackType
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from bythebook.agent.answering import Answering
-from bythebook.agent.built_in import QuotingModel
 from bythebook.agent.events import Done, Event, Failed, StateChanged, Terminal
-from bythebook.agent.language_model import LanguageModel
+from bythebook.agent.quoter import Quoter
 from bythebook.agent.turn import Asked, TurnState
 from bythebook.errors import BookError, InputError, ModelError, Overloaded
 from bythebook.language.detect import other_language
@@ -23,6 +22,10 @@ from bythebook.models.chunk import now
 from bythebook.models.conversation import Conversation, Turn
 from bythebook.models.search import SearchFilters
 from bythebook.quoting.followup import questions_of, standalone
+
+if TYPE_CHECKING:
+    from bythebook.agent.language_model import LanguageModel
+    from bythebook.agent.model_writer import ModelWriter
 
 logger = logging.getLogger(__name__)
 
@@ -35,13 +38,17 @@ class Assistant:
         self.settings = library.settings
         self._turns: set[asyncio.Task[Terminal]] = set()
         self._stopping = False
-        self._language_model: LanguageModel | None = None
+        self._quoter = Quoter(self.settings, library.embedder)
+        self._model_writer: ModelWriter | None = None
         if self.settings.uses_language_model:
-            self._language_model = LanguageModel(self.settings)
+            # The SDK takes longer to load than the built-in answerer needs for an answer.
+            from bythebook.agent.model_writer import ModelWriter
+
+            self._model_writer = ModelWriter(self.settings)
 
     async def close(self) -> None:
-        if self._language_model:
-            await self._language_model.close()
+        if self.language_model:
+            await self.language_model.close()
 
     async def stop(self, seconds: float) -> None:
         """Take no more questions; answers that are not there after so long end in Failed."""
@@ -65,11 +72,11 @@ class Assistant:
     @property
     def language_model(self) -> LanguageModel | None:
         """The one that writes; none where the built-in answerer quotes."""
-        return self._language_model
+        return self._model_writer.model if self._model_writer else None
 
     @property
     def model_name(self) -> str:
-        return self._language_model.name if self._language_model else QuotingModel.name
+        return (self._model_writer or self._quoter).name
 
     async def ask(
         self, question: str, conversation: Conversation | None = None, **how: Any
@@ -193,20 +200,21 @@ class Assistant:
     async def _answer(self, state: TurnState, conversation: Conversation) -> Answer:
         state.move("processing")
         conversation.model = self.model_name
-        model = self._language_model
-        if model is not None:
-            answering = Answering(state, model, self.settings)
-            try:
-                return await answering.answer(conversation, "success")
-            except ModelError as problem:
-                if self.settings.model_down == "error":
-                    raise
-                logger.warning("The book is quoted, because the language model failed: %s", problem)
-            state = state.anew()
-        embedder = self.library.embedder if self.settings.embedder == "built-in" else None
-        quoting = QuotingModel(state.asked.book.language, self.settings.refusal, embedder)
-        answering = Answering(state, quoting, self.settings)
-        return await answering.answer(conversation, "fallback" if model else "success")
+        if self._model_writer is None:
+            return await Answering(state, self._quoter, self.settings).answer(
+                conversation, "success"
+            )
+        try:
+            return await Answering(state, self._model_writer, self.settings).answer(
+                conversation, "success"
+            )
+        except ModelError as problem:
+            if self.settings.model_down == "error":
+                raise
+            logger.warning("The book is quoted, because the language model failed: %s", problem)
+        return await Answering(state.anew(), self._quoter, self.settings).answer(
+            conversation, "fallback"
+        )
 
 
 def _stopped() -> Overloaded:

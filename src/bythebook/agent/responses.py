@@ -2,44 +2,20 @@
 
 from __future__ import annotations
 
-import json
 import time
 import uuid
 from collections.abc import Iterator
-from typing import Any
 
-from agents import ModelResponse, Usage
+from agents import ModelResponse
 from agents.items import TResponseStreamEvent
 from openai.types.responses import (
     Response,
     ResponseCompletedEvent,
-    ResponseFunctionToolCall,
     ResponseOutputMessage,
     ResponseOutputText,
     ResponseTextDeltaEvent,
     ResponseUsage,
 )
-
-
-def text_reply(text: str) -> ModelResponse:
-    message = ResponseOutputMessage(
-        id=f"msg_{uuid.uuid4().hex}",
-        content=[ResponseOutputText(text=text, type="output_text", annotations=[])],
-        role="assistant",
-        status="completed",
-        type="message",
-    )
-    return ModelResponse(output=[message], usage=Usage(requests=1), response_id=None)
-
-
-def tool_reply(name: str, arguments: dict[str, Any]) -> ModelResponse:
-    call = ResponseFunctionToolCall(
-        arguments=json.dumps(arguments, ensure_ascii=False),
-        call_id=f"call_{uuid.uuid4().hex}",
-        name=name,
-        type="function_call",
-    )
-    return ModelResponse(output=[call], usage=Usage(requests=1), response_id=None)
 
 
 def events_of(reply: ModelResponse, model: str) -> Iterator[TResponseStreamEvent]:

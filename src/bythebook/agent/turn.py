@@ -61,6 +61,7 @@ class TurnState:
     problem: BookError | None = None
     # Whether something that the model filled in had to be dropped.
     mended: bool = False
+    tokens: int = 0
     _ahead: tuple[SearchQuery, asyncio.Task[Found]] | None = None
 
     def move(self, state: AgentState) -> None:
@@ -100,6 +101,11 @@ class TurnState:
     @property
     def searched(self) -> bool:
         return any(call.error is None for call in self.calls)
+
+    @property
+    def may_write(self) -> bool:
+        """Whether enough was found for an answer."""
+        return self.searched and self.confidence.should_answer and self.problem is None
 
     async def search(self, arguments: str) -> str:
         """The tool itself: JSON in, S1's JSON out. It never raises; a failure that no other query

@@ -1,0 +1,169 @@
+"""A language model as a writer, run by the OpenAI Agents SDK."""
+
+from __future__ import annotations
+
+import json
+import uuid
+from collections.abc import Callable
+from contextlib import suppress
+from functools import cache
+from typing import Any
+
+from agents import (
+    Agent,
+    FunctionTool,
+    MaxTurnsExceeded,
+    ModelBehaviorError,
+    ModelRefusalError,
+    ModelSettings,
+    RunConfig,
+    Runner,
+    ToolsToFinalOutputResult,
+)
+
+from bythebook.agent import prompts
+from bythebook.agent.history import messages_of
+from bythebook.agent.language_model import LanguageModel
+from bythebook.agent.turn import MAX_SEARCHES, TurnState
+from bythebook.language.detect import language_name
+from bythebook.models.conversation import Conversation
+from bythebook.models.tool import RetrievalTool
+from bythebook.models.tool_response import ToolResponse
+from bythebook.settings import Settings
+
+# A model that calls tools that are not there, never stops calling, or declines to speak.
+LOST = (MaxTurnsExceeded, ModelBehaviorError, ModelRefusalError)
+
+
+@cache
+def _definition(name: str) -> dict[str, Any]:
+    """Its schema takes longer to make than a search."""
+    tool = RetrievalTool(name=name)
+    return {
+        "name": tool.name,
+        "description": tool.description,
+        "params_json_schema": tool.parameters.model_dump(exclude_none=True),
+    }
+
+
+class ModelWriter:
+    """Makes the model search first, and lets it write from what was found."""
+
+    quotes = False
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self.model = LanguageModel(settings)
+
+    @property
+    def name(self) -> str:
+        return self.model.name
+
+    async def search_and_write(
+        self, state: TurnState, conversation: Conversation, write: Callable[[str], None]
+    ) -> None:
+        run = _Run(state, write)
+        items: list[Any] = [
+            *messages_of(conversation.window(self._settings.history_turns)),
+            {"role": "user", "content": state.asked.question},
+        ]
+        agent = self._agent(state, conversation.topic_summary)
+        async with state.looking_ahead():
+            await run.search(agent, items)
+        if state.passages and not run.wrote and state.problem is None:
+            await run.write_from_results(agent, items)
+
+    def _agent(self, state: TurnState, summary: str) -> Agent[TurnState]:
+        asked = state.asked
+        return Agent[TurnState](
+            name="bythebook",
+            instructions=prompts.instructions(
+                tool=state.tool_name,
+                refusal=self._settings.refusal,
+                language=language_name(asked.book.language),
+                question_language=language_name(asked.language) if asked.language else None,
+                summary=summary,
+            ),
+            model=self.model,
+            model_settings=ModelSettings(
+                temperature=0.0,
+                tool_choice="required",
+                max_tokens=self._settings.openai_max_tokens,
+                include_usage=True,
+            ),
+            tools=[
+                FunctionTool(
+                    **_definition(state.tool_name),
+                    on_invoke_tool=lambda _context, arguments: state.search(arguments),
+                    strict_json_schema=False,
+                )
+            ],
+            tool_use_behavior=lambda _context, _results: _go_on_or_stop(state),
+        )
+
+
+def _go_on_or_stop(state: TurnState) -> ToolsToFinalOutputResult:
+    """Weak evidence ends the turn before the model may write. A call that could not be used as it
+    was ends its run too: sent back to it, it makes some servers fail and small models refuse what
+    the results answer. They are then put before it with a clean call."""
+    return ToolsToFinalOutputResult(not state.may_write or state.mended, final_output="")
+
+
+class _Run:
+    """The SDK's runs of one turn; `wrote` once something can be shown."""
+
+    def __init__(self, state: TurnState, write: Callable[[str], None]) -> None:
+        self._state = state
+        self._write = write
+        self.wrote = self._between = False
+
+    async def search(self, agent: Agent[TurnState], items: list[Any]) -> None:
+        with suppress(*LOST):  # what was found so far is put before it below
+            await self._run(agent, items)
+        if not self._state.searched and self._state.problem is None:
+            await self._state.search(json.dumps({"query": self._state.asked.query}))
+
+    async def write_from_results(self, agent: Agent[TurnState], items: list[Any]) -> None:
+        """For a model that did not search, or only searched: the results are put before it."""
+        query = self._state.asked.query
+        call = {
+            "type": "function_call",
+            "call_id": f"call_{uuid.uuid4().hex}",
+            "name": self._state.tool_name,
+            "arguments": json.dumps({"query": query}, ensure_ascii=False),
+        }
+        output = {
+            "type": "function_call_output",
+            "call_id": call["call_id"],
+            "output": ToolResponse.of(self._state.passages, query).to_json(),
+        }
+        settings = agent.model_settings.resolve(ModelSettings(tool_choice="none"))
+        with suppress(*LOST):  # then it wrote nothing that can be shown, which is a refusal
+            await self._run(agent.clone(model_settings=settings), [*items, call, output])
+
+    async def _run(self, agent: Agent[TurnState], items: list[Any]) -> None:
+        result = Runner.run_streamed(
+            agent,
+            items,
+            context=self._state,
+            max_turns=MAX_SEARCHES + 2,
+            run_config=RunConfig(tracing_disabled=True),
+        )
+        try:
+            async for event in result.stream_events():
+                if event.type == "raw_response_event":
+                    self._take(event.data)
+        finally:
+            self._state.tokens += result.context_wrapper.usage.total_tokens
+
+    def _take(self, event: Any) -> None:
+        """Text counts only once something was retrieved that it can rest on."""
+        if not self._state.passages:
+            return
+        if event.type == "response.completed":
+            self._between = self.wrote
+        elif event.type == "response.output_text.delta":
+            apart = "\n\n" if self._between else ""  # what two replies say is not one sentence
+            self._between = False
+            self.wrote = self.wrote or bool(event.delta.strip())
+            self._write(apart + event.delta)

@@ -1,0 +1,26 @@
+"""Who writes an answer: a language model, or the built-in answerer that quotes the book."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Protocol
+
+from bythebook.agent.turn import TurnState
+from bythebook.models.conversation import Conversation
+
+
+class Writer(Protocol):
+    """Searches through the turn's own tool, and writes from what that found. It may write whatever
+    it likes: what of it is shown is decided behind `write`."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def quotes(self) -> bool:
+        """Whether it says what the book says, word for word, and so can't translate."""
+
+    async def search_and_write(
+        self, state: TurnState, conversation: Conversation, write: Callable[[str], None]
+    ) -> None:
+        """One turn. Weak evidence ends it before anything is written."""
