@@ -7,9 +7,10 @@ from typing import Literal
 
 from platformdirs import user_data_path
 from pydantic import Field, SecretStr, ValidationError
-from pydantic_settings import BaseSettings, SettingsConfigDict
+from pydantic_settings import SettingsConfigDict
 
 from bythebook.errors import ConfigurationError
+from bythebook.platform_settings import PlatformSettings
 
 EmbedderName = Literal["built-in", "openai", "cohere"]
 AnswererName = Literal["auto", "built-in", "openai"]
@@ -18,7 +19,7 @@ AnswererName = Literal["auto", "built-in", "openai"]
 REFUSAL = "I don't have information about that in the book content"
 
 
-class Settings(BaseSettings):
+class Settings(PlatformSettings):
     """What an operator may choose. Names follow the variables the field's users already know."""
 
     model_config = SettingsConfigDict(

@@ -27,6 +27,8 @@ from bythebook.server import health
 from bythebook.server.conversations import Conversations
 from bythebook.server.health import check_health, make_info
 from bythebook.server.metrics import Metrics
+from bythebook.server.platforms.chats import Chats
+from bythebook.server.platforms.connection import Platforms
 from bythebook.server.rate import RateLimits
 from bythebook.server.service import Service
 from bythebook.server.shelf import Shelf
@@ -53,13 +55,15 @@ async def serving(**settings: Any) -> AsyncIterator[Service]:
         stack.push_async_callback(worker.stop)
         threads, metrics = Threads(library.engine), Metrics()
         questions = Questions(library.engine, chosen.keep_questions_days)
+        conversations = Conversations(assistant, threads, questions, metrics)
         yield Service(
             settings=chosen,
             library=library,
             assistant=assistant,
             threads=threads,
-            conversations=Conversations(assistant, threads, questions, metrics),
+            conversations=conversations,
             questions=questions,
+            platforms=Platforms(Chats(chosen, conversations, rate)),
             shelf=Shelf(library),
             keys=Keys(library.engine),
             rate=rate,

@@ -15,6 +15,7 @@ from bythebook.errors import StoreError
 
 if TYPE_CHECKING:
     from bythebook.library import Library
+    from bythebook.server.platforms.question import Platform
 
 
 def command(
@@ -91,6 +92,7 @@ async def _examine_library(report: Report, library: Library, repair: bool) -> No
 
     working = await report.check("embedder", embedder)
     await report.check("answerer", answerer)
+    await _examine_platforms(report, library)
     if repair:
         await report.check("repair", rebuilt)
     if not await report.check("index", index):
@@ -103,6 +105,23 @@ async def _examine_library(report: Report, library: Library, repair: bool) -> No
         whole = await report.check(f"book {book.book_id}", complete)
         if whole and working and book.total_chunks:
             await examine_workflow(report, library, book.book_id)
+
+
+async def _examine_platforms(report: Report, library: Library) -> None:
+    """Those that are configured; whether they reach the service, only they know."""
+    from bythebook.server.platforms.connection import NEEDS, books_asked, is_configured
+
+    for platform, (names, _) in NEEDS.items():
+
+        async def connected(platform: Platform = platform) -> str:
+            is_configured(library.settings, platform)
+            books = books_asked(library.settings, platform)
+            for book_id in books:
+                await library.book(book_id)
+            return f"configured, asks {', '.join(books) or 'the default book'}"
+
+        if any(getattr(library.settings, name) is not None for name in names):
+            await report.check(platform, connected)
 
 
 async def _examine_book(library: Library, book_id: str) -> str:

@@ -27,6 +27,7 @@ from bythebook.server.routes import (
     operations,
     pages,
     passages,
+    platforms,
     sessions,
 )
 from bythebook.server.service import Service, open_service
@@ -76,6 +77,7 @@ def make_app(settings: Settings, service: Service | None = None) -> FastAPI:
         passages,
         openai,
         mcp,
+        platforms,
         ingestion,
         admin,
         operations,

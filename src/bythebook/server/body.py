@@ -10,8 +10,14 @@ from bythebook.errors import BookError, InputError, TooLarge
 from bythebook.server.problems import answer_problem
 
 WEBHOOK = "/ingestion/webhook/github"
-# What others decide the size of: GitHub's news, and a conversation that the client holds.
-MAX_BYTES = {WEBHOOK: 5_000_000, "/v1/chat/completions": 1_000_000}
+# What others decide the size of: GitHub's news, a conversation that the client holds, and what
+# chat platforms tell of a message.
+MAX_BYTES = {
+    WEBHOOK: 5_000_000,
+    "/v1/chat/completions": 1_000_000,
+    "/slack/events": 1_000_000,
+    "/discord/interactions": 1_000_000,
+}
 THROWN_AWAY = 1_000_000
 MAX_NESTING = 32
 # Strings are skipped whole, so that a bracket in a question is only a bracket.

@@ -19,6 +19,7 @@ from bythebook.library import Library
 from bythebook.questions import Questions
 from bythebook.server.conversations import Conversations
 from bythebook.server.metrics import Metrics
+from bythebook.server.platforms.connection import Platforms, connected
 from bythebook.server.rate import RateLimits
 from bythebook.server.shelf import Shelf
 from bythebook.server.worker import Worker
@@ -41,6 +42,7 @@ class Service:
     threads: Threads
     conversations: Conversations
     questions: Questions
+    platforms: Platforms
     shelf: Shelf
     keys: Keys
     rate: RateLimits
@@ -72,13 +74,17 @@ async def open_service(settings: Settings, metrics: Metrics) -> AsyncIterator[Se
         worker = Worker(
             library, on_ended=lambda job: metrics.job_ended(job.status, job.duration_seconds)
         )
+        conversations = Conversations(assistant, threads, questions, metrics)
+        # Entered last but for the worker: what it answers needs all of the others.
+        platforms = await stack.enter_async_context(connected(settings, conversations, rate))
         service = Service(
             settings=settings,
             library=library,
             assistant=assistant,
             threads=threads,
-            conversations=Conversations(assistant, threads, questions, metrics),
+            conversations=conversations,
             questions=questions,
+            platforms=platforms,
             shelf=shelf,
             keys=Keys(library.engine),
             rate=rate,

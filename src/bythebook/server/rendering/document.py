@@ -79,7 +79,7 @@ class Document:
                 aligned = str(token.attrs.pop("style", "")).removeprefix("text-align:")
                 token.attrs = {"class": f"align-{aligned}"} if aligned else {}
             case "container_admonition_open":
-                title = Token("title", "", 0, content=_title(token.info), map=token.map)
+                title = Token("title", "", 0, content=admonition_title(token.info), map=token.map)
                 shown = self._shown(title.content, self._lines.offsets(title))
                 return _html(f'{ADMONITION_OPEN}<p class="admonition-title">{shown}</p>\n')
             case "admonition_open":
@@ -198,7 +198,7 @@ def _language(info: str) -> str:
     return f' class="language-{found[0]}"' if found else ""
 
 
-def _title(info: str) -> str:
+def admonition_title(info: str) -> str:
     """`note`, `note My title` and `note[My title]`."""
     kind, _, title = info.strip().replace("[", " ", 1).partition(" ")
     return title.strip().removesuffix("]") or kind.capitalize()

@@ -1,0 +1,161 @@
+"""What a reader is told: the answer, its sources, how sure it is, or why there is none."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from bythebook.errors import BookError, Overloaded
+from bythebook.models.answer import Answer
+from bythebook.models.confidence import ConfidenceLevel
+from bythebook.models.conversation import source_label
+from bythebook.models.passage import Passage
+from bythebook.server.kept import Kept
+from bythebook.server.platforms.dialect import Dialect, web_address
+from bythebook.server.platforms.prose import written
+
+# As on the page; a refusal speaks for itself.
+CONFIDENCE: dict[ConfidenceLevel, str] = {
+    "high": "High confidence",
+    "medium": "Medium confidence",
+    "low": "Low confidence: few passages fit the question. Read what is quoted before you rely on "
+    "it.",
+    "insufficient": "Not covered",
+}
+NEAREST = "These sections came nearest, although they don't answer it:"
+HOW_TO_ASK = "Ask me a question about the book, and I answer with what the book says."
+TRY_AGAIN = "The question could not be answered just now. Try again in a moment."
+CUT = "…"
+SEPARATOR = "\n\n"
+LONGEST_LABEL = 150
+
+Outcome = Kept | BookError
+
+
+@dataclass(frozen=True)
+class Said:
+    """A message in three parts, in the marks of the platform; each may be empty but the first."""
+
+    body: str
+    sources: str = ""
+    footer: str = ""
+
+
+@dataclass(frozen=True)
+class Room:
+    """The most characters that each part may have, and all of them together."""
+
+    body: int
+    sources: int
+    footer: int
+    together: int
+
+
+def told(outcome: Outcome, dialect: Dialect, room: Room) -> Said:
+    """What became of a question."""
+    if isinstance(outcome, BookError):
+        return said_of_error(outcome, dialect, room)
+    return said(outcome, dialect, room)
+
+
+def said(kept: Kept, dialect: Dialect, room: Room) -> Said:
+    """The answer as it fits."""
+    answer = kept.answer
+    if answer.refused:
+        near = [_source(passage, dialect) for passage in kept.nearest]
+        listed = _listed([dialect.bullet + line for line in dict.fromkeys(near)], room.sources)
+        title = dialect.text(NEAREST)
+        near_by = f"{title}\n{listed}" if listed else ""
+        sources = near_by if length(near_by) <= room.sources else ""
+        return Said(_body(answer, dialect, _left(room, sources)), sources)
+    lines = [_source(cited.passage, dialect, cited.number) for cited in answer.citations]
+    remarks = [CONFIDENCE[answer.confidence.confidence_level], *answer.notes]
+    footer = shortened(" · ".join(remark.rstrip(".") for remark in remarks), dialect, room.footer)
+    sources = _listed(lines, room.sources)
+    return Said(_body(answer, dialect, _left(room, sources, footer)), sources, footer)
+
+
+def said_of_error(error: BookError, dialect: Dialect, room: Room) -> Said:
+    """What the asker can do something about is told; the rest is for the operator's log."""
+    words = error.message
+    if error.http_status >= 500 and not isinstance(error, Overloaded):
+        words = TRY_AGAIN
+    return Said(shortened(words, dialect, room.body))
+
+
+def shortened(text: str, dialect: Dialect, room: int) -> str:
+    """Plain text, cut between words where it must be."""
+    text = " ".join(text.split())
+    return _fitting(text, dialect, room, is_plain=True)
+
+
+def length(text: str) -> int:
+    """As UTF-16 counts, which is the most that a platform can mean by a character."""
+    return len(text.encode("utf-16-le", "replace")) // 2
+
+
+def _left(room: Room, *others: str) -> int:
+    used = sum(length(SEPARATOR + other) for other in others if other)
+    return min(room.body, room.together - used)
+
+
+def _body(answer: Answer, dialect: Dialect, room: int) -> str:
+    whole = dialect.harmless(written(answer.text, dialect))
+    if 0 < length(whole) <= room:
+        return whole
+    for number, sentence in reversed([*enumerate(answer.sentences)][:-1]):
+        ending = _read_on(answer, answer.sentences[number + 1].citations, dialect)
+        part = written(answer.text[: sentence.end], dialect)
+        cut = dialect.harmless(f"{part}{SEPARATOR}{ending}")
+        if part and length(cut) <= room:
+            return cut
+    return _fitting(answer.text, dialect, room)
+
+
+def _read_on(answer: Answer, numbers: Iterable[int], dialect: Dialect) -> str:
+    """A link to what the first sentence that was left out rests on."""
+    cited = {citation.number: citation.passage for citation in answer.citations}
+    for passage in [cited[number] for number in numbers if number in cited]:
+        if target := web_address(passage.metadata.url):
+            return f"{CUT} {dialect.link('Read on in the book', target)}"
+    return CUT
+
+
+def _fitting(text: str, dialect: Dialect, room: int, *, is_plain: bool = False) -> str:
+    """As much of a text as fits once it is written, which may take several signs for one."""
+    take = len(text)
+    while True:
+        part = text[:take]
+        if take < len(text):
+            part = (part.rpartition(" ")[0] or part) + CUT
+        shown = dialect.text(part) if is_plain else written(part, dialect)
+        shown = dialect.harmless(shown)
+        if length(shown) <= room:
+            return shown or CUT
+        take = min(take - 1, take * room // length(shown))
+
+
+def _listed(lines: list[str], room: int) -> str:
+    """As many lines as fit, and how many more there are."""
+    for count in range(len(lines), 0, -1):
+        left = len(lines) - count
+        more = [f"and {left} more"] if left else []
+        listed = "\n".join([*lines[:count], *more])
+        if length(listed) <= room:
+            return listed
+    return ""
+
+
+def _source(passage: Passage, dialect: Dialect, number: int | None = None) -> str:
+    """A numbered link; only the words where the book has no public address."""
+    label = source_label(passage)
+    if len(label) > LONGEST_LABEL:
+        label = label[: LONGEST_LABEL - 1] + CUT
+    marker = "" if number is None else dialect.text(f"[{number}] ")
+    target = web_address(passage.metadata.url)
+    shown = dialect.link(label, target) if target else dialect.text(label)
+    return dialect.harmless(marker + shown)
+
+
+def parts_of(message: Said) -> Iterator[str]:
+    yield from filter(None, (message.body, message.sources, message.footer))
