@@ -22,6 +22,7 @@ HEIGHTS = {
     "ingestion": 3,
     "keys": 3,
     "questions": 3,
+    "gaps": 4,
     "threads": 3,
     "grounding": 4,
     "quoting": 4,

@@ -19,17 +19,18 @@ NOTES = """\
 - Every peer is handed the same function to embed with: bythebook's 8-bit MiniLM, one text a call, a
   thread for each core (`embedding.py`), so that what differs is all the rest. No peer comes with
   it: `txtai-own` and `txtai-onnx` show what embedding the same weights costs by a peer's own ways,
-  the others would do it by PyTorch as `txtai-own` does. As the published model does, it reads the first 256 word pieces of a
-  chunk. A peer with longer chunks therefore embeds only a share of the book, and is faster for it;
-  the column *embedded* tells. bythebook embeds all of it.
+  the others would do it by PyTorch as `txtai-own` does.
+- As the published model does, all read the first 256 word pieces of a chunk. A peer with longer
+  chunks therefore embeds only a share of the book, and is faster for it; the column *embedded*
+  tells. bythebook embeds all of it.
 - *whole process* is from starting Python to the end of the work, *inside* is opening the stored
   index and the work itself, without loading libraries.
 - *CPU* is processor time of all threads: it hardly depends on what else the machine did.
 - Search includes embedding the question. At 1,000 to 50,000 chunks all peers hold the same chunks
   with the same made-up vectors; the filter selects a tenth of them.
-- Peak memory is the most that the process held (VmHWM), opening the stored index included. It counts
-  mapped files, which the system takes back when it needs the room; *held* is what it can't take
-  back (RssAnon), after the searches.
+- Peak memory is the most that the process held (VmHWM), opening the stored index included. It
+  counts mapped files, which the system takes back when it needs the room; *held* is what it can't
+  take back (RssAnon), after the searches.
 - Only bythebook answers without a language model; for the others the first search result counts.
 - LangChain's BM25Retriever has no filter: its hits are filtered afterwards, out of 20 times as
   many. FAISS filters afterwards as well. LlamaIndex's BM25 mask is made once for each filter.

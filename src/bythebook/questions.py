@@ -7,7 +7,7 @@ import re
 import uuid
 from collections.abc import Collection, Sequence
 from datetime import UTC, date, datetime, time, timedelta
-from typing import Any
+from typing import Any, NamedTuple
 
 from sqlalchemy import ColumnElement, and_, delete, func, insert, or_, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
@@ -23,6 +23,7 @@ from bythebook.models.asked_question import (
     Counts,
     DayCounts,
     FeedbackCounts,
+    Outcome,
     QuestionEntry,
     QuestionList,
     Rating,
@@ -37,6 +38,19 @@ EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 MICROSECOND = timedelta(microseconds=1)
 
 _SHOWN = [table.c[name] for name in QuestionEntry.model_fields]
+
+
+class Unanswered(NamedTuple):
+    """A question that was refused, or answered with low confidence."""
+
+    book_id: str
+    question: str
+    session_id: str
+    outcome: Outcome
+    nearest: list[Any]
+    rating: Rating | None
+    reason: str | None
+    asked_at: datetime
 
 
 class Questions:
@@ -54,7 +68,10 @@ class Questions:
         row = asked.model_dump()
         row |= {
             "question": storable(asked.question),
-            "nearest": [storable(title) for title in asked.nearest],
+            "nearest": [
+                {"title": storable(section.title), "url": storable(section.url or "") or None}
+                for section in asked.nearest
+            ],
         }
         async with transaction(self.engine) as connection:
             await connection.execute(insert(table).values(**row))
@@ -104,6 +121,27 @@ class Questions:
             rows = (await connection.execute(query)).mappings().all()
         items = [QuestionEntry.model_validate(dict(row)) for row in rows[:limit]]
         return QuestionList(items=items, next=_cursor(items[-1]) if len(rows) > limit else None)
+
+    async def unanswered(
+        self, days: int, most: int, *, books: Collection[str] | None = None
+    ) -> tuple[Sequence[Unanswered], int]:
+        """The newest of the last days, and how many there are. What was kept too long is left out,
+        also where no service is running that forgets it."""
+        since = now() - timedelta(days=min(days, self.keep_days))
+        is_gap = or_(*(and_(*_chosen(choice)) for choice in ("refused", "low")))
+        wanted = [*_of_books(books), table.c.asked_at > since, is_gap]
+        query = (
+            select(*(table.c[name] for name in Unanswered._fields))
+            .where(*wanted)
+            .order_by(table.c.asked_at.desc(), table.c.answer_id)
+            .limit(most)
+        )
+        async with reading(self.engine) as connection:
+            rows = [Unanswered(*row) for row in await connection.execute(query)]
+            if len(rows) < most:
+                return rows, len(rows)
+            count = await connection.execute(select(func.count()).where(*wanted))
+            return rows, count.scalar_one()
 
     async def usage(self, days: int, *, books: Collection[str] | None = None) -> Usage:
         """The last days, with today as the last of them."""

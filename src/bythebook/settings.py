@@ -312,8 +312,8 @@ class Settings(PlatformSettings):
         ge=0,
         le=36_500,
         validation_alias="BYTHEBOOK_KEEP_QUESTIONS_DAYS",
-        description="Days that questions asked over HTTP are kept for the admin page, with what "
-        "became of them and readers' ratings; 0 keeps none.",
+        description="Days that questions asked over HTTP are kept for the admin page and "
+        "`bythebook gaps`, with what became of them and readers' ratings; 0 keeps none.",
     )
     log_format: Literal["auto", "text", "json"] = Field(
         default="auto",

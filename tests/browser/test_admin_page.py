@@ -14,6 +14,7 @@ from bythebook.library import sample_book
 from server.running import Running, running
 
 UNANSWERABLE = "How do I bake sourdough bread?"
+BOARD = "Can I use a Raspberry Pi instead of a Jetson?"
 
 
 async def test_books_usage_and_what_was_not_answered(reader: Reader, serve: Serve) -> None:
@@ -40,6 +41,41 @@ async def test_books_usage_and_what_was_not_answered(reader: Reader, serve: Serv
         await expect(books.get_by_role("status")).to_have_text(
             "physical-ai-robotics is up to date."
         )
+
+
+async def test_gaps_are_shown_and_downloaded(reader: Reader, serve: Serve) -> None:
+    page = reader.page
+    async with serve() as up:
+        _, key = await up.service.keys.create("boss", ["admin", "read", "chat"])
+        up.http.headers["X-API-Key"] = key
+        for question in (UNANSWERABLE, "baking a sourdough bread", BOARD):
+            answer = (await up.ask(question)).json()
+            assert answer["refused"]
+        said = {"answer_id": answer["answer_id"], "rating": "down", "reason": "<b>No price</b>"}
+        assert (await up.http.post("/feedback", json=said)).status_code == 204
+        await page.goto(f"{up.server.address}/admin")
+        dialog = page.get_by_role("dialog")
+        await dialog.get_by_label("Key", exact=True).fill(key)
+        await dialog.get_by_role("button", name="Use this key").click()
+        gaps = page.get_by_role("region", name="Gaps", exact=True)
+        await expect(gaps.locator(".often")).to_have_text(["2× in 2 sessions", "1× in 1 session"])
+        await gaps.get_by_text("1 other wording").click()
+        for words in (UNANSWERABLE, "baking a sourdough bread"):
+            await expect(gaps.get_by_text(words)).to_be_visible()
+        await expect(gaps).to_contain_text("rated 1 down")
+        await expect(gaps).to_contain_text("“<b>No price</b>”")
+        link = gaps.get_by_role("link").first
+        await expect(link).to_have_attribute("href", re.compile("^https://"))
+        async with page.expect_download() as download:
+            await gaps.get_by_role("button", name="CSV").click()
+        file = await download.value
+        assert file.suggested_filename == "gaps.csv"
+        written = Path(await file.path()).read_text(encoding="utf-8-sig")
+        assert written.startswith('"question","asked"') and BOARD in written
+        await expect(gaps.locator(".often")).to_have_count(2)
+        await up.service.questions.forget(answer["answer_id"])
+        await gaps.get_by_label("Period of gaps").select_option(label="7 days")
+        await expect(gaps.locator(".often")).to_have_count(1)
 
 
 async def test_a_book_is_added_and_its_job_followed(reader: Reader, tmp_path: Path) -> None:

@@ -41,6 +41,7 @@ ROUTES = [
     ("GET", "/ingestion/changes", None, "admin"),
     ("GET", "/admin/usage", None, "admin"),
     ("GET", "/admin/questions", None, "admin"),
+    ("GET", "/admin/gaps", None, "admin"),
     ("GET", "/metrics", None, "admin"),
 ]
 

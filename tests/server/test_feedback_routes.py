@@ -54,7 +54,8 @@ async def test_a_question_is_noted_and_can_be_rated(anywhere: Running) -> None:
     assert noted["confidence"] == pytest.approx(answer["confidence"])
     assert noted["confidence_level"] == answer["confidence_level"]
     assert noted["model"] == answer["model"] and noted["milliseconds"] > 0
-    assert any("URDF" in section for section in noted["nearest"])
+    titles, urls = zip(*(section.values() for section in noted["nearest"]), strict=True)
+    assert any("URDF" in title for title in titles) and all(urls)
     assert await rate(anywhere, answer["answer_id"], "down", reason="  too short ") == 204
     assert (await rows(anywhere))[0]["reason"] == "too short"
     assert await rate(anywhere, answer["answer_id"].upper(), "up") == 204

@@ -19,6 +19,7 @@ from pydantic import SecretStr
 from booktext import WriteBook
 from bythebook.agent.assistant import Assistant
 from bythebook.errors import ModelError
+from bythebook.gaps.finding import Gaps
 from bythebook.keys import Keys
 from bythebook.library import Library
 from bythebook.models.health import Dependency, Health, Info
@@ -64,6 +65,7 @@ async def serving(**settings: Any) -> AsyncIterator[Service]:
             conversations=conversations,
             questions=questions,
             platforms=Platforms(Chats(chosen, conversations, rate)),
+            gaps=Gaps(questions),
             shelf=Shelf(library),
             keys=Keys(library.engine),
             rate=rate,

@@ -87,6 +87,7 @@ def test_every_route_is_described() -> None:
         "/books",
         "/admin/usage",
         "/admin/questions",
+        "/admin/gaps",
         "/api/v1/agent/chat",
         "/v1/chat/completions",
         "/v1/models",

@@ -7,6 +7,7 @@ from typing import Annotated, Any, Self
 from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Field
 
 from bythebook.models.answer import Answer, Status
+from bythebook.models.chat import ChatRequest
 from bythebook.models.chunk import now
 from bythebook.models.citation import CitationEntry
 from bythebook.models.identity import AnyUuid, new_id
@@ -15,6 +16,10 @@ from bythebook.models.text import not_blank
 from bythebook.models.tool import ToolCallRecord
 
 MAX_MESSAGE = 2000
+
+AgentMessage = Annotated[
+    str, Field(min_length=1, max_length=MAX_MESSAGE), AfterValidator(not_blank)
+]
 
 
 class AgentRequest(BaseModel):
@@ -25,9 +30,15 @@ class AgentRequest(BaseModel):
     )
 
     id: AnyUuid = Field(default_factory=new_id)
-    message: Annotated[str, Field(min_length=1, max_length=MAX_MESSAGE), AfterValidator(not_blank)]
+    message: AgentMessage
     timestamp: WrittenMoment = Field(default_factory=now)
     metadata: dict[str, Any] = Field(default_factory=dict)
+
+
+class AgentQuestion(ChatRequest):
+    """Its question as those of chats are passed on; S0 allows longer ones."""
+
+    message: AgentMessage
 
 
 class AgentResponse(BaseModel):

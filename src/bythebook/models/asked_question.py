@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from datetime import date
-from typing import Any, Literal, get_args
+from typing import Annotated, Any, Literal, get_args
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from bythebook.models.confidence import ConfidenceLevel
 from bythebook.models.identity import Uuid4
@@ -28,7 +28,12 @@ QUESTION: dict[str, Any] = {
     "outcome": "refused",
     "confidence": 0.0,
     "confidence_level": "insufficient",
-    "nearest": ["Grasping Objects › Closing the gripper"],
+    "nearest": [
+        {
+            "title": "Grasping Objects › Closing the gripper",
+            "url": "https://physical-ai.example/docs/grasping-objects#closing-the-gripper",
+        }
+    ],
     "model": "built-in (quotes the book)",
     "milliseconds": 41,
     "rating": "down",
@@ -46,6 +51,18 @@ USAGE: dict[str, Any] = {
 }
 
 
+class SectionLink(BaseModel):
+    """A section of a book and where to read it."""
+
+    title: str
+    url: str | None = Field(default=None, description="Null where it was noted without one.")
+
+
+def _titled(section: Any) -> Any:
+    """Questions that were noted before the links were have titles only."""
+    return {"title": section} if isinstance(section, str) else section
+
+
 class QuestionEntry(BaseModel):
     """A question and what became of it."""
 
@@ -56,7 +73,7 @@ class QuestionEntry(BaseModel):
     outcome: Outcome
     confidence: float | None = Field(default=None, ge=0, le=1, description="Null where it failed.")
     confidence_level: ConfidenceLevel | None = None
-    nearest: list[str] = Field(
+    nearest: list[Annotated[SectionLink, BeforeValidator(_titled)]] = Field(
         default_factory=list,
         description="Sections that an answer cites, or that came nearest where it was refused.",
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import AsyncGenerator, Awaitable
+from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from dataclasses import dataclass
 from typing import Any
@@ -188,20 +188,6 @@ class Conversations:
                 if isinstance(event, Done | Failed):
                     return event
         raise AssertionError("a stream ends with Done or Failed")
-
-    async def counted(self, answering: Awaitable[Answer]) -> Answer:
-        """The answer to a question outside any conversation."""
-        started = time.perf_counter()
-        outcome: Event | None = None
-        try:
-            answer = await answering
-            outcome = Done(answer)
-            return answer
-        except BookError as problem:
-            outcome = Failed(problem)
-            raise
-        finally:
-            self._count(outcome, self.assistant.model_name, time.perf_counter() - started)
 
     def _count(self, outcome: Event | None, model: str, seconds: float) -> None:
         match outcome:

@@ -12,7 +12,7 @@ from pydantic import ValidationError
 from bythebook.errors import BookError
 from bythebook.library import Library
 from bythebook.models.answer import Answer
-from bythebook.models.asked_question import MAX_NEAREST, AskedQuestion
+from bythebook.models.asked_question import MAX_NEAREST, AskedQuestion, SectionLink
 from bythebook.models.chunk import now
 from bythebook.models.conversation import source_label
 from bythebook.models.identity import new_id
@@ -131,6 +131,10 @@ async def near(library: Library, asked: Asked, answer: Answer) -> tuple[Passage,
         return ()
 
 
-def _sections(passages: Iterable[Passage]) -> list[str]:
+def _sections(passages: Iterable[Passage]) -> list[SectionLink]:
     """Where passages stand, each place once."""
-    return list(dict.fromkeys(source_label(passage) for passage in passages))[:MAX_NEAREST]
+    found: dict[str, SectionLink] = {}
+    for passage in passages:
+        title = source_label(passage)
+        found.setdefault(title, SectionLink(title=title, url=passage.metadata.url))
+    return list(found.values())[:MAX_NEAREST]

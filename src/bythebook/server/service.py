@@ -14,6 +14,7 @@ from fastapi import Request
 from bythebook.agent.assistant import Assistant
 from bythebook.embedding.minilm import MiniLM
 from bythebook.errors import BookError, StoreError
+from bythebook.gaps.finding import Gaps
 from bythebook.keys import Keys
 from bythebook.library import Library
 from bythebook.questions import Questions
@@ -43,6 +44,7 @@ class Service:
     conversations: Conversations
     questions: Questions
     platforms: Platforms
+    gaps: Gaps
     shelf: Shelf
     keys: Keys
     rate: RateLimits
@@ -85,6 +87,7 @@ async def open_service(settings: Settings, metrics: Metrics) -> AsyncIterator[Se
             conversations=conversations,
             questions=questions,
             platforms=platforms,
+            gaps=Gaps(questions, threads=settings.embedding_threads, in_background=True),
             shelf=shelf,
             keys=Keys(library.engine),
             rate=rate,
@@ -117,6 +120,7 @@ async def _tidy(service: Service) -> None:
     """Archive conversations that nobody uses, and forget questions that were kept long enough."""
     idle = timedelta(minutes=service.settings.thread_idle_minutes)
     while True:
+        service.gaps.forget()
         try:
             archived = await service.threads.archive_idle(idle)
             service.metrics.threads_archived(archived)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+import re
+from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter, Query
+from fastapi import APIRouter, Header, Query, Response
 
+from bythebook.gaps.table import as_csv
 from bythebook.models.asked_question import Choice, QuestionList, Usage
+from bythebook.models.gap import GAPS, Gap, GapReport
 from bythebook.questions import CURSOR_PATTERN
 from bythebook.server.access import Admin, Serving
 from bythebook.server.caller import Caller, unknown_book
@@ -15,9 +18,20 @@ from bythebook.server.problems import keyed
 router = APIRouter(prefix="/admin", tags=["admin"])
 
 MAX_DAYS = 366
+MAX_GAPS = 1000
 BookId = Annotated[
     str | None, Query(min_length=1, max_length=100, description="Only this book; else all.")
 ]
+
+
+CSV = "text/csv"
+CSV_EXAMPLE = as_csv([Gap.model_validate(gap) for gap in GAPS["gaps"]])
+FOUND: dict[int | str, dict[str, Any]] = {
+    200: {
+        "description": "The gaps.",
+        "content": {"application/json": {"example": GAPS}, CSV: {"example": CSV_EXAMPLE}},
+    }
+}
 
 
 @router.get("/usage", summary="How much is asked", responses=keyed(404))
@@ -52,6 +66,38 @@ async def questions(
     """Newest first."""
     books = _books(caller, book_id)
     return await service.questions.list(outcome, limit=limit, before=before, books=books)
+
+
+@router.get(
+    "/gaps",
+    summary="What the book lacks",
+    response_model=GapReport,
+    responses={**keyed(404), **FOUND},
+)
+async def gaps(
+    service: Serving,
+    caller: Admin,
+    days: Annotated[int, Query(ge=1, le=MAX_DAYS, description="Up to now.")] = 30,
+    limit: Annotated[int, Query(ge=1, le=MAX_GAPS, description="How many, most asked first.")] = 20,
+    book_id: BookId = None,
+    format: Annotated[
+        Literal["json", "csv"] | None, Query(description="In place of the header `Accept`.")
+    ] = None,
+    accept: Annotated[str, Header(include_in_schema=False)] = "",
+) -> Any:
+    """Questions that were refused or answered with low confidence, grouped by meaning. They are
+    compared on this machine, whichever embedder the book has. As CSV with `format=csv` or
+    `Accept: text/csv`."""
+    found = await service.gaps.find(days, limit, books=_books(caller, book_id))
+    wanted_first = re.split("[,;]", accept)[0].strip()
+    if format == "csv" or (format is None and wanted_first == CSV):
+        # The mark at the beginning tells Excel that it is UTF-8.
+        return Response(
+            as_csv(found.gaps).encode("utf-8-sig"),
+            media_type=CSV,
+            headers={"Content-Disposition": 'attachment; filename="gaps.csv"'},
+        )
+    return found
 
 
 def _books(caller: Caller, book_id: str | None) -> tuple[str, ...] | None:

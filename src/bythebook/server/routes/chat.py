@@ -9,8 +9,9 @@ from typing import Any
 from fastapi import APIRouter, Request, Response
 
 from bythebook.agent.events import Failed
-from bythebook.models.agent_messages import AgentRequest, AgentResponse
+from bythebook.models.agent_messages import AgentQuestion, AgentRequest, AgentResponse
 from bythebook.models.chat import ChatRequest, ChatResponse
+from bythebook.models.conversation import Conversation
 from bythebook.server.access import Chatter, Serving
 from bythebook.server.conversations import Asked, Conversations
 from bythebook.server.events import EVENT_SCHEMA, EVENTS, STREAM_EXAMPLE, Telling
@@ -89,14 +90,23 @@ async def stream_chat(
 async def agent_chat(
     request: Request, service: Serving, caller: Chatter, question: AgentRequest
 ) -> Any:
-    """A question by itself, without a session. `metadata.book_id` may name the book."""
+    """A question by itself, without a session. `metadata.book_id` may name the book. The `id` of
+    the response names the answer for `POST /feedback`."""
     wanted = question.metadata.get("book_id")
     book = await caller.book(service.library, wanted if isinstance(wanted, str) else None)
-    asking = service.assistant.ask(question.message, book_id=book.book_id)
-    answer = await while_connected(request, service.conversations.counted(asking))
-    if answer is None:
+    settings = service.settings
+    single = AgentQuestion(
+        message=question.message,
+        top_k=settings.top_k,
+        similarity_threshold=settings.score_threshold,
+    )
+    asked = Asked(single, book.book_id, caller.id, is_new=True, history=Conversation())
+    event = await while_connected(request, service.conversations.last_event(asked))
+    if event is None:
         return Response(status_code=CLIENT_LEFT)
-    return AgentResponse.of(answer, question)
+    if isinstance(event, Failed):
+        raise event.error
+    return AgentResponse.of(event.answer, question)
 
 
 async def _ask(

@@ -11,13 +11,14 @@ import dialog from "../styles/dialog.js";
 import { palette } from "../styles/palette.js";
 import { sheetsOf } from "../styles/sheets.js";
 import { Books } from "./books.js";
+import { Gaps } from "./gaps.js";
 import { Health } from "./health.js";
 import { Jobs } from "./jobs.js";
 import { Questions } from "./questions.js";
 import style from "./style.js";
 import { Usage } from "./usage.js";
 
-/** `<bythebook-admin>`: books, jobs, how much is asked, and what could not be answered. */
+/** `<bythebook-admin>`: books, jobs, how much is asked, what the book lacks, and each question. */
 class BythebookAdmin extends HTMLElement {
   connectedCallback() {
     const root = this.attachShadow({ mode: "open" });
@@ -33,7 +34,7 @@ class BythebookAdmin extends HTMLElement {
 
     const jobs = new Jobs(service, say, () => void books.load());
     const books = new Books(service, say, (job) => jobs.add(job));
-    const parts = [new Health(service), books, jobs, new Usage(service), new Questions(service)];
+    const parts = [new Health(service), books, jobs, new Usage(service), new Gaps(service), new Questions(service)];
     const load = () => Promise.all(parts.map((part) => part.load()));
     const otherKey = async () => {
       const key = await keys.ask(new Problem("key", "Another key is wanted."));

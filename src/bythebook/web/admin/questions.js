@@ -1,5 +1,5 @@
 import { make } from "../chat/dom.js";
-import { Section, when } from "./section.js";
+import { joined, link, Section, when } from "./section.js";
 
 const SHOWN = 25;
 const CHOICES = [
@@ -20,7 +20,7 @@ const CHOICES = [
  * @property {number | null} confidence
  * @property {"up" | "down" | null} rating
  * @property {string | null} reason
- * @property {string[]} nearest
+ * @property {import("./section.js").SectionLink[]} nearest
  */
 
 /** What was asked; first of all, what the book could not answer. */
@@ -67,6 +67,6 @@ function entry(asked) {
     make("p", { class: "question" }, asked.question),
     make("p", { class: "small" }, `${when(asked.asked_at)} · ${asked.book_id} · ${asked.outcome}${confidence}${rating}`),
     asked.reason ? make("p", { class: "small" }, `“${asked.reason}”`) : null,
-    asked.nearest.length ? make("p", { class: "small" }, `${asked.outcome === "answered" ? "Cites" : "Nearest"}: ${asked.nearest.join("; ")}`) : null,
+    asked.nearest.length ? make("p", { class: "small" }, asked.outcome === "answered" ? "Cites: " : "Nearest: ", ...joined(asked.nearest.map(link), "; ")) : null,
   );
 }

@@ -67,3 +67,19 @@ export function when(moment) {
   const options = /** @type {const} */ ({ day: "numeric", month: "short", hour: "2-digit", minute: "2-digit" });
   return new Date(moment).toLocaleString("en-GB", options);
 }
+
+/** @typedef {{ title: string, url: string | null }} SectionLink */
+
+/**
+ * A section of a book; a link where there is an address that a browser should follow.
+ * @param {SectionLink} section
+ */
+export function link({ title, url }) {
+  const isSafe = url && /^https?:\/\//i.test(url);
+  return isSafe ? make("a", { href: url, target: "_blank", rel: "noopener noreferrer" }, title) : make("span", {}, title);
+}
+
+/** @param {(Node | string)[]} parts @param {string} between */
+export function joined(parts, between) {
+  return parts.flatMap((part, at) => (at ? [between, part] : [part]));
+}

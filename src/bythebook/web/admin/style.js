@@ -37,6 +37,14 @@ rect[data-outcome=failed] { fill: var(--danger); }
 .legend span::before { content: ""; display: inline-block; width: .7em; height: .7em; margin-right: .4em; border-radius: 2px; background: var(--accent); }
 .legend [data-outcome=refused]::before { background: var(--edge); }
 .legend [data-outcome=failed]::before { background: var(--danger); }
+.gaps { list-style: none; margin: 0; padding: 0; }
+.gaps > li { display: grid; grid-template-columns: 6.5em minmax(0, 1fr); gap: .25em 1em; padding: .8em 0; border-bottom: 1px solid var(--border); }
+.gaps > li:last-child { border-bottom: 0; }
+.often strong { font-variant-numeric: tabular-nums; }
+.often .small { display: block; }
+.gaps details ul { margin: 0; padding-left: 1.2em; list-style: disc; }
+.gaps .small { overflow-wrap: anywhere; }
+@media (max-width: 34em) { .gaps > li { grid-template-columns: minmax(0, 1fr); } .often .small { display: inline; } }
 .questions li { padding: .7em 0; border-bottom: 1px solid var(--border); }
 .questions li:last-child { border-bottom: 0; }
 .question { font-family: var(--reading-font); overflow-wrap: anywhere; }

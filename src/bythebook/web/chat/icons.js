@@ -14,6 +14,7 @@ const LINES = {
   plus: "M12 5v14M5 12h14",
   retry: "M19 12a7 7 0 1 1-2-5l2 2M19 4v5h-5",
   right: "M9 5l7 7-7 7",
+  save: "M12 4v11M7 10.500l5 5 5-5M5 20h14",
   send: "M12 19V5M6 11l6-6 6 6",
   settings: "M4 7h10M18 7h2M4 17h2M10 17h10M16 5v4M8 15v4",
   stop: "M7 7h10v10H7z",
