@@ -14,6 +14,7 @@ HEIGHTS = {
     "platform_settings": 0,
     "models": 1,
     "settings": 1,
+    "sites": 1,
     "reading": 2,
     "embedding": 2,
     "index": 2,

@@ -1,0 +1,1 @@
+"""Books' web sites: what puts the widget on their pages."""

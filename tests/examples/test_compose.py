@@ -1,0 +1,88 @@
+"""The Compose example names settings, routes, volumes and variables that exist, and no secret."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from typing import Any
+
+from examples.reading import EXAMPLES, PINNED, SETTINGS, documents, open_routes
+
+FOLDER = EXAMPLES / "compose"
+(COMPOSE,) = documents("compose/compose.yaml")
+SERVICES: dict[str, dict[str, Any]] = COMPOSE["services"]
+TEXT = (FOLDER / "compose.yaml").read_text(encoding="utf-8")
+# Ours; the others have settings of their own.
+OURS = ("bythebook", "tool")
+
+
+def test_every_setting_exists() -> None:
+    for name in OURS:
+        assert set(SERVICES[name]["environment"]) <= SETTINGS
+    assert {"QDRANT_URL", "DATABASE_URL", "BYTHEBOOK_REDIS_URL"} <= set(
+        SERVICES["bythebook"]["environment"]
+    )
+
+
+def test_every_image_is_pinned() -> None:
+    images = [service["image"] for service in SERVICES.values()]
+    dockerfile = (FOLDER / "Dockerfile").read_text(encoding="utf-8")
+    images += re.findall(r"^FROM (\S+)", dockerfile, re.MULTILINE)
+    assert len(images) == len(SERVICES) + 2
+    assert [image for image in images if not PINNED.fullmatch(image)] == []
+
+
+def test_our_image_is_of_this_version() -> None:
+    project = tomllib.loads((EXAMPLES.parent / "pyproject.toml").read_text(encoding="utf-8"))
+    assert SERVICES["bythebook"]["image"] == f"bythebook:{project['project']['version']}"
+
+
+def test_every_service_is_watched_and_our_probe_asks_a_route() -> None:
+    for name, service in SERVICES.items():
+        assert name == "tool" or service["healthcheck"]["test"][0] in ("CMD", "CMD-SHELL")
+    probe = " ".join(SERVICES["bythebook"]["healthcheck"]["test"])
+    (path,) = re.findall(r"127\.0\.0\.1:8000(/\w+)", probe)
+    assert path in open_routes()
+    assert SERVICES["bythebook"]["environment"]["BYTHEBOOK_PORT"] == "8000"
+
+
+def test_all_that_is_named_is_there() -> None:
+    for service in SERVICES.values():
+        assert set(service.get("depends_on", {})) <= set(SERVICES)
+        for mount in service.get("volumes", []):
+            source = mount.split(":")[0] if not mount.startswith("$") else ""
+            if source.startswith("./"):
+                assert (FOLDER / source).is_file()
+            elif source:
+                assert source in COMPOSE["volumes"]
+    build = SERVICES["bythebook"]["build"]
+    root = (FOLDER / build["context"]).resolve()
+    assert (root / build["dockerfile"]).is_file()
+    dockerfile = (root / build["dockerfile"]).read_text(encoding="utf-8")
+    allowed = (FOLDER / "Dockerfile.dockerignore").read_text(encoding="utf-8").splitlines()
+    for line in re.findall(r"^COPY (?!--from)(.+) \S+$", dockerfile, re.MULTILINE):
+        for copied in line.split():
+            assert (root / copied).exists()
+            assert f"!{copied}" in allowed
+
+
+def test_the_replicas_share_their_locks_and_outlive_their_answers() -> None:
+    homes = {SERVICES[name]["environment"]["BYTHEBOOK_HOME"] for name in OURS}
+    assert homes == {"/data"}
+    assert all("home:/data" in SERVICES[name]["volumes"] for name in OURS)
+    assert int(SERVICES["bythebook"]["stop_grace_period"].removesuffix("s")) >= 25
+
+
+def test_no_secret_is_written_down_and_every_variable_is_explained() -> None:
+    sample = (FOLDER / ".env.example").read_text(encoding="utf-8")
+    offered = dict(re.findall(r"^(\w+)=(.*)$", sample, re.MULTILINE))
+    asked = set(re.findall(r"(?<!\$)\$\{(\w+)", TEXT))
+    assert asked == set(offered)
+    hidden = re.compile("PASSWORD|KEY|SECRET")
+    assert [name for name, value in offered.items() if hidden.search(name) and value] == []
+    for service in SERVICES.values():
+        for name, value in service.get("environment", {}).items():
+            if hidden.search(name):
+                assert str(value).startswith("${"), name
+    for user, password in re.findall(r"://(\w*):([^@\s]+)@", TEXT):
+        assert password.startswith("${"), user
