@@ -4,7 +4,7 @@ BIN := .venv/bin
 export PIP_CONSTRAINT := $(CURDIR)/constraints.txt
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: demo serve test test-llm lint bench bench-peers screenshots install install-dev weights clean
+.PHONY: demo serve test test-llm lint audit fuzz patterns bench bench-peers screenshots install install-dev weights clean
 
 demo: install
 	$(BIN)/bythebook demo
@@ -28,6 +28,20 @@ lint: install-dev
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
+
+# Known weaknesses of the pinned dependencies; needs the network to a list of vulnerabilities.
+audit: install-dev
+	$(BIN)/pip install --quiet 'pip-audit>=2.9'
+	$(BIN)/pip-audit --strict --no-deps --disable-pip --requirement constraints.txt
+
+# Broken inputs for everything that reads what strangers wrote; also by Atheris where it installs.
+fuzz: install-dev
+	$(BIN)/pip install --quiet atheris || true
+	$(BIN)/python scripts/fuzz.py $$($(BIN)/python -c 'import atheris' 2>/dev/null && echo --atheris)
+
+# Long texts made to hold each regular expression up.
+patterns: install-dev
+	$(BIN)/python scripts/check_patterns.py
 
 bench: install-dev
 	$(BIN)/python benchmarks/run.py

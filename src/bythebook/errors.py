@@ -91,7 +91,7 @@ class NotAllowed(BookError):
 
 
 class TooManyRequests(BookError):
-    """The key's requests of this minute are used up."""
+    """The requests of this minute are used up, the key's or those of an address."""
 
     code = "E010"
     http_status = 429

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from ipaddress import ip_network
 from pathlib import Path
 from typing import Literal
 
 from platformdirs import user_data_path
-from pydantic import Field, SecretStr, ValidationError
+from pydantic import Field, SecretStr, ValidationError, field_validator
 from pydantic_settings import SettingsConfigDict
 
 from bythebook.errors import ConfigurationError
@@ -249,6 +250,26 @@ class Settings(PlatformSettings):
         validation_alias="BYTHEBOOK_RATE_LIMIT",
         description="Requests a key may make in a minute; 0 means as many as it likes.",
     )
+    reader_rate_limit: int = Field(
+        default=30,
+        ge=0,
+        validation_alias="BYTHEBOOK_READER_RATE_LIMIT",
+        description="Requests that one address may make in a minute with a publishable key, which "
+        "all readers of a site share; 0 means no such limit.",
+    )
+    key_guesses: int = Field(
+        default=20,
+        ge=0,
+        validation_alias="BYTHEBOOK_KEY_GUESSES",
+        description="Keys not seen before that one address may try in a minute; 0 means as many "
+        "as it likes.",
+    )
+    trusted_proxies: str = Field(
+        default="",
+        validation_alias="BYTHEBOOK_TRUSTED_PROXIES",
+        description="Addresses or networks of the proxies before the service, with commas between; "
+        "who they say a request is from (X-Forwarded-For) is believed.",
+    )
     redis_url: SecretStr | None = Field(
         default=None,
         validation_alias="BYTHEBOOK_REDIS_URL",
@@ -331,6 +352,17 @@ class Settings(PlatformSettings):
         validation_alias="BYTHEBOOK_LOG_QUESTIONS",
         description="Whether the log may hold what people ask.",
     )
+
+    @field_validator("trusted_proxies")
+    @classmethod
+    def _are_addresses(cls, given: str) -> str:
+        """Only these: with a name, or with `*`, anybody could say to be anybody."""
+        for part in filter(None, map(str.strip, given.split(","))):
+            try:
+                ip_network(part)
+            except ValueError as problem:
+                raise ValueError(f"{part!r} is neither an address nor a network") from problem
+        return given.strip()
 
     @property
     def uses_language_model(self) -> bool:

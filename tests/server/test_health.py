@@ -26,6 +26,7 @@ from bythebook.models.health import Dependency, Health, Info
 from bythebook.questions import Questions
 from bythebook.server import health
 from bythebook.server.conversations import Conversations
+from bythebook.server.guessing import Guesses
 from bythebook.server.health import check_health, make_info
 from bythebook.server.metrics import Metrics
 from bythebook.server.platforms.chats import Chats
@@ -49,7 +50,7 @@ async def serving(**settings: Any) -> AsyncIterator[Service]:
     async with AsyncExitStack() as stack:
         library = await stack.enter_async_context(await Library.open(chosen))
         assistant = await stack.enter_async_context(Assistant(library))
-        rate = RateLimits(chosen)
+        rate, keys = RateLimits(chosen), Keys(library.engine)
         stack.push_async_callback(rate.close)
         worker = Worker(library)
         await worker.start()
@@ -67,7 +68,8 @@ async def serving(**settings: Any) -> AsyncIterator[Service]:
             platforms=Platforms(Chats(chosen, conversations, rate)),
             gaps=Gaps(questions),
             shelf=Shelf(library),
-            keys=Keys(library.engine),
+            keys=keys,
+            guesses=Guesses(keys, rate),
             rate=rate,
             worker=worker,
             metrics=metrics,

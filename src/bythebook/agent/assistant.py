@@ -12,8 +12,10 @@ from typing import TYPE_CHECKING, Any, Self
 from bythebook.agent.answering import Answering
 from bythebook.agent.events import Done, Event, Failed, StateChanged, Terminal
 from bythebook.agent.quoter import Quoter
+from bythebook.agent.telling import Telling
 from bythebook.agent.turn import Asked, TurnState
 from bythebook.errors import BookError, InputError, ModelError, Overloaded
+from bythebook.language.calm import calm
 from bythebook.language.detect import other_language
 from bythebook.library import Library
 from bythebook.models.agent_messages import MAX_MESSAGE
@@ -166,7 +168,7 @@ class Assistant:
         top_k: int | None,
         threshold: float | None,
     ) -> Asked:
-        question = question.strip()
+        question = calm(question.strip())
         if not question:
             raise InputError("Please provide a question.", details={"field": "message"})
         if len(question) > MAX_MESSAGE:
@@ -193,6 +195,7 @@ class Assistant:
             threshold=self.settings.score_threshold if threshold is None else threshold,
             alone=not alone.depends and language is None and not parts,
             query=alone.query,
+            telling=Telling(question, alone.query, window, book.title, book.language),
             language=language,
             parts=parts,
         )

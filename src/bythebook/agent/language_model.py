@@ -23,6 +23,7 @@ from bythebook.agent.breaker import Breaker
 from bythebook.agent.completions import Completions
 from bythebook.agent.responses import events_of
 from bythebook.errors import ModelError
+from bythebook.models.address import shown_address
 from bythebook.settings import Settings
 
 # A server that asks for a longer pause than this is reported at once.
@@ -136,7 +137,7 @@ class LanguageModel(Model):
         await asyncio.sleep(pause)
 
     def _explain(self, problem: Exception, cut: bool) -> ModelError:
-        where = self._settings.openai_base_url
+        where = shown_address(self._settings.openai_base_url)
         if cut:
             message = "The language model stopped in the middle of its answer."
             action = "Ask again."

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from bythebook.agent.markers import Marked, put_markers, take_markers
 from bythebook.grounding.check import Support, check, is_connective
 from bythebook.grounding.translation import check_quote, facts_agree
-from bythebook.language.units import UnitStream
+from bythebook.language.units import LONGEST_UNIT, UnitStream
 from bythebook.models.answer import Citation, Sentence
 from bythebook.models.passage import Passage
 
@@ -80,6 +80,9 @@ class Releaser:
         return [shown for unit in units for shown in self._take(unit)]
 
     def _take(self, unit: str) -> Iterator[str]:
+        if len(unit) >= LONGEST_UNIT:  # no sentence, table or listing of a passage is so long
+            self._remove(unit, ("it is too long to be checked",))
+            return
         marked = take_markers(unit)
         body = marked.text.strip()
         if WORDLESS.fullmatch(body):  # rules, stray markers

@@ -12,6 +12,7 @@ from pydantic import ValidationError
 
 from bythebook.agent.events import Event, Retrieved, StateChanged, ToolCalled
 from bythebook.agent.prompts import NO_MORE_SEARCHES
+from bythebook.agent.telling import Telling
 from bythebook.errors import BookError, InputError
 from bythebook.library import Library
 from bythebook.models.answer import ToolCall
@@ -27,6 +28,7 @@ from bythebook.retrieval.search import Found
 
 # A question may need two or three looks; more is a model that is lost.
 MAX_SEARCHES = 4
+UNUSABLE = "The model gave arguments that can't be used."
 
 
 @dataclass(frozen=True)
@@ -42,6 +44,7 @@ class Asked:
     threshold: float
     alone: bool
     query: str
+    telling: Telling
     language: str | None = None
     parts: tuple[str, ...] = ()
 
@@ -117,8 +120,8 @@ class TurnState:
         except ValidationError as problem:
             first = problem.errors()[0]
             place = ".".join(str(part) for part in first["loc"]) or "arguments"
-            return self._failed(arguments, {}, f"{place}: {first['msg']}")
-        told = given.model_dump(exclude_unset=True)
+            return self._failed(arguments, {}, f"{place}: {first['msg']}", UNUSABLE)
+        told = self.asked.telling.arguments(given.model_dump(exclude_unset=True))
         self.emit(ToolCalled(self.tool_name, told))
         if len(self.calls) >= MAX_SEARCHES:
             return self._failed(given.query, told, NO_MORE_SEARCHES)
@@ -130,7 +133,7 @@ class TurnState:
         self.calls.append(
             ToolCall(
                 name=self.tool_name,
-                query=given.query,
+                query=told["query"],
                 arguments=told,
                 results_count=len(found),
                 average_similarity=confidence.average_similarity,
@@ -140,13 +143,17 @@ class TurnState:
             self.confidence = confidence
         known = {passage.id for passage in self.passages}
         self.passages += [passage for passage in found if passage.id not in known]
-        self.emit(Retrieved(given.query, tuple(found), confidence))
+        self.emit(Retrieved(told["query"], tuple(found), confidence))
         self.move("tool_executed")
         numbers = {passage.id: number for number, passage in enumerate(self.passages, 1)}
         return ToolResponse.of(found, given.query, numbers).to_json()
 
-    def _failed(self, query: str, arguments: dict[str, Any], error: str) -> str:
-        self.calls.append(ToolCall(self.tool_name, query, arguments, 0, 0.0, error=error))
+    def _failed(
+        self, query: str, arguments: dict[str, Any], error: str, told: str | None = None
+    ) -> str:
+        """The model learns what was wrong with its own words, the reader only that it was."""
+        shown = self.asked.telling.query(query)
+        self.calls.append(ToolCall(self.tool_name, shown, arguments, 0, 0.0, error=told or error))
         return ToolResponse.failed(error, query).to_json()
 
     async def _find(self, given: SearchArguments) -> tuple[list[Passage], ConfidenceMetrics]:

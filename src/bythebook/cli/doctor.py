@@ -41,6 +41,7 @@ def command(
 
 async def examine(repair: bool = False) -> Report:
     from bythebook.library import Library
+    from bythebook.models.address import shown_address
     from bythebook.settings import load_settings
 
     report = Report()
@@ -48,7 +49,7 @@ async def examine(repair: bool = False) -> Report:
 
     async def settings() -> str:
         loaded = load_settings()
-        where = loaded.qdrant_url or "the embedded index"
+        where = shown_address(loaded.qdrant_url or "the embedded index")
         return f"{loaded.embedder} embedder, {where}, data in {loaded.home}"
 
     async def database() -> str:

@@ -22,6 +22,7 @@ from bythebook.models.search import MIN_QUERY
 from bythebook.retrieval.labelled import CORPUS, QRELS, QUERIES
 
 # Raised when the same corpus would be written as other pages.
+SCORE = re.compile(r"[0-9]{1,4}")
 LAYOUT = "1"
 COVERED = {"answerable": True, "unanswerable": False}
 # A given history names no sources, and the assistant takes an earlier answer without any for a
@@ -107,14 +108,12 @@ def json_lines(file: Path, fields: Sequence[str]) -> list[dict[str, Any]]:
 def _object(line: str, place: str, fields: Sequence[str]) -> dict[str, Any]:
     try:
         row = json.loads(line)
-    except ValueError as problem:
+    except (ValueError, RecursionError) as problem:
         raise InputError(
             f"{place} is not JSON: {problem}.", action="Write one JSON object a line."
         ) from problem
-    if not isinstance(row, dict) or any(row.get(field) is None for field in fields):
-        raise InputError(
-            f"{place} is not an object with {' and '.join(repr(field) for field in fields)}."
-        )
+    if not isinstance(row, dict) or any(not isinstance(row.get(field), str) for field in fields):
+        raise InputError(f"{place} is not an object with {' and '.join(map(repr, fields))}.")
     return row
 
 
@@ -128,7 +127,7 @@ def _gold(file: Path, page_of: dict[str, str]) -> dict[str, tuple[Gold, ...]]:
         if number == 1 or not line.strip():  # the first names the columns
             continue
         cells = line.split("\t")
-        if len(cells) != 3 or not cells[2].isdigit() or cells[1] not in page_of:
+        if len(cells) != 3 or not SCORE.fullmatch(cells[2]) or cells[1] not in page_of:
             raise InputError(
                 f"{file}:{number} is not query-id, corpus-id and score of a passage in {CORPUS}.",
                 action="Write the three with tabs between.",

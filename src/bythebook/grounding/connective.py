@@ -22,7 +22,7 @@ CONNECTIVE = frozenset(
 )
 LEADS_ON = re.compile(r"[:,…]\s*\**\s*$|\.\.\.\s*$")
 HEADING = re.compile(r"^\s*(?:#{1,6}\s|\*\*[^*]+\*\*\s*:?\s*$)")
-RULE_ROW = re.compile(r"^\s*\|?[\s:|-]*-[\s:|-]*\|?\s*$")
+RULE_ROW = re.compile(r"^(?=[\s:|]*-)[\s:|-]*$")
 MOST_WORDS = 12
 LONGEST = 300
 

@@ -15,7 +15,7 @@ from bythebook.language.pieces import Piece, PieceKind, pieces_of
 from bythebook.language.sentences import split_sentences, trimmed
 
 LINE = re.compile(r"[^\n]+")
-RULE = re.compile(r"\s*\|?[\s:|-]+\|?\s*$")
+RULE = re.compile(r"[\s:|-]+$")
 HEAD_LINE = re.compile(r"[^\n]*\S ?> ?[^\n]*\n(?=[^\n])")
 HYPHENED = re.compile(r"[^\W_]+(?:-[^\W_]+)+")
 CONTRASTS = frozenset("but while whereas".split())

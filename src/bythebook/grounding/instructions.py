@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from bythebook.grounding.undisguised import undisguised
 from bythebook.language.pieces import pieces_of
 
 _PRIOR = r"(?:previous|prior|above|earlier|preceding|foregoing|system|original|initial|your)"
@@ -52,7 +53,11 @@ _PATTERNS = (
     r"(?:say|answer|respond|reply|claim|recommend)\b",
     r"\b(?:reveal|print|show|output|repeat|display|leak|disclose|expose|send)(?: me| us)? (?:your"
     r"|the (?:system|hidden|secret)) (?:\w+ )?(?:prompt|instructions?|system message|api keys?"
-    r"|credentials|secrets?|rules|guidelines|training data|configuration|memory)\b",
+    r"|credentials|secrets?|rules|guidelines|training data|configuration|memory)\b"
+    r"(?! (?:of|in) (?:the|a|your|an) (?:shell|terminal|console))",
+    rf"{_COMMAND}(?:reveal|print|show|output|repeat|display|disclose)(?: me| us)? the (?:prompt"
+    r"|instructions?|rules|guidelines|configuration|text|message) (?:that )?(?:you (?:were|are|have"
+    r"|got|received)|given to you|above)\b",
     r"\brepeat (?:everything|the text|all (?:the )?text|the words) above\b",
     r"\b(?:ai|llm|assistant|chatbot|language model)s? (?:reading|that reads?|processing"
     r"|summari[sz]ing|who reads?) this\b",
@@ -96,6 +101,7 @@ WORDS_AROUND = 5
 
 def is_instruction(text: str) -> bool:
     """Whether a text tries to steer whoever answers from it."""
+    text = undisguised(text)
     if SHOUTED.search(text):
         return True
     lower = text.lower()

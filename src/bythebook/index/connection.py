@@ -17,6 +17,7 @@ from qdrant_client.http.exceptions import (
 )
 
 from bythebook.errors import BookError, ConfigurationError, StoreError
+from bythebook.models.address import shown_address
 
 T = TypeVar("T")
 
@@ -45,6 +46,7 @@ class Connection:
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
         self._url = url
+        self._shown = shown_address(url)
         self._api_key = api_key
         self._timeout = timeout
         self._given = client
@@ -86,7 +88,7 @@ class Connection:
                     )
                 except ValueError as problem:
                     raise ConfigurationError(
-                        f"{self._url} is not the address of a Qdrant server: {problem}.",
+                        f"{self._shown} is not the address of a Qdrant server: {problem}.",
                         action="Set QDRANT_URL to something like http://localhost:6333.",
                     ) from problem
         return self._client
@@ -100,12 +102,12 @@ class Connection:
         status = problem.status_code if isinstance(problem, UnexpectedResponse) else None
         if status in {401, 403}:
             return ConfigurationError(
-                f"The Qdrant server at {self._url} refused the key.",
+                f"The Qdrant server at {self._shown} refused the key.",
                 action="Set QDRANT_API_KEY to a key that may read and write.",
             )
         if status == 404 or "not found" in text:
             return NoCollection(
-                f"The Qdrant server at {self._url} has no such collection.",
+                f"The Qdrant server at {self._shown} has no such collection.",
                 action="Run `bythebook ingest PATH`.",
             )
         if status == 409 or "already exists" in text:
@@ -113,14 +115,14 @@ class Connection:
         if status is not None and status >= 500:
             return self._unreachable(text)
         return StoreError(
-            f"The Qdrant server at {self._url} refused a request.",
+            f"The Qdrant server at {self._shown} refused a request.",
             action="Run `bythebook doctor`; is the server older than 1.12?",
             details={"answer": text},
         )
 
     def _unreachable(self, reason: str) -> StoreError:
         return StoreError(
-            f"Cannot connect to Qdrant at {self._url}.",
+            f"Cannot connect to Qdrant at {self._shown}.",
             action="Start the server or correct QDRANT_URL; "
             "without QDRANT_URL the embedded index is used.",
             details={"reason": reason},

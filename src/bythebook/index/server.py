@@ -33,6 +33,7 @@ from bythebook.index.validation import (
     check_selection,
     kind,
 )
+from bythebook.models.address import shown_address
 
 _BODY = 30_000_000
 """A server takes 32 MB in one request; the rest is room for what the estimate leaves out."""
@@ -195,7 +196,7 @@ class ServerStore:
         found = await self._server.call(lambda c: c.get_collection(self._collection))
         return StoreInfo(
             engine="server",
-            location=self._url,
+            location=shown_address(self._url),
             collection=self._collection,
             dimension=dimension,
             points=await self.count(),

@@ -21,6 +21,10 @@ MARKER_LINE = re.compile(r"\s*(?:\[\d{1,3}(?:\s*,\s*\d{1,3})*\][ \t]*)+(?:\n|\Z)
 MAY_BECOME_MARKERS = re.compile(r"\s*(?:\[[\d\s,]*\][ \t]*)*(?:\[[\d\s,]*)?")
 
 
+# No unit is longer: what goes on and on is given back in pieces of this length.
+LONGEST_UNIT = 10_000
+
+
 class UnitStream:
     """Feed it text as it comes; it gives back units as soon as their end is certain."""
 
@@ -43,6 +47,9 @@ class UnitStream:
         while (cut := _first_end(self._text, at_end)) is not None:
             yield self._text[:cut]
             self._text = self._text[cut:]
+        while len(self._text) >= LONGEST_UNIT:
+            yield self._text[:LONGEST_UNIT]
+            self._text = self._text[LONGEST_UNIT:]
 
 
 def _first_end(text: str, at_end: bool) -> int | None:

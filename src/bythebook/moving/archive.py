@@ -7,6 +7,7 @@ with their words) and `vectors.f32` (their vectors, in the same order).
 from __future__ import annotations
 
 import zipfile
+import zlib
 from collections.abc import Callable
 from pathlib import Path
 
@@ -20,6 +21,12 @@ BOOK, FILES, POINTS, VECTORS = "book.json", "files.jsonl", "points.jsonl", "vect
 # What nobody's book needs; a file that says it has more was made to fill a disk.
 MOST_BYTES = 200 * 2**30
 LONGEST_LINE = 10 * 2**20
+
+# How many times its own size a file may unpack to: text does ten times, vectors hardly once. A
+# small one may do as it likes.
+MOST_UNPACKED, SMALL = 100, 100 * 2**20
+# What zipfile raises on files that are damaged, protected or packed in an unusual way.
+DAMAGED = (zipfile.BadZipFile, zlib.error, OSError, EOFError, ValueError, LookupError, RuntimeError)
 
 OnPassage = Callable[[int, int], None]
 
@@ -40,19 +47,20 @@ def opened(file: Path) -> zipfile.ZipFile:
         return zipfile.ZipFile(file)
     except FileNotFoundError as problem:
         raise InputError(f"There is no file {file}.", action="Check its path.") from problem
-    except (zipfile.BadZipFile, OSError, EOFError) as problem:
+    except DAMAGED as problem:
         raise not_ours(file) from problem
 
 
 def read_manifest(archive: zipfile.ZipFile, file: Path) -> Manifest:
     try:
         sizes = {entry.filename: entry.file_size for entry in archive.infolist()}
-        if set(sizes) != {BOOK, FILES, POINTS, VECTORS} or sum(sizes.values()) > MOST_BYTES:
+        most = min(MOST_BYTES, max(SMALL, MOST_UNPACKED * file.stat().st_size))
+        if set(sizes) != {BOOK, FILES, POINTS, VECTORS} or sum(sizes.values()) > most:
             raise not_ours(file)
         if sizes[BOOK] > LONGEST_LINE:
             raise not_ours(file)
         manifest = Manifest.model_validate_json(archive.read(BOOK))
-    except (ValidationError, zipfile.BadZipFile, OSError, EOFError) as problem:
+    except (ValidationError, *DAMAGED) as problem:
         raise not_ours(file) from problem
     if manifest.format != FORMAT:
         raise InputError(

@@ -20,6 +20,7 @@ from bythebook.models.chunk import CHUNKER_VERSION
 from bythebook.models.passage import chunk_of_payload
 from bythebook.models.state import IngestionRecord
 from bythebook.moving.archive import (
+    DAMAGED,
     FILES,
     LONGEST_LINE,
     POINTS,
@@ -132,7 +133,7 @@ class _Reading:
                         digest.update(data)
                 if digest.hexdigest() != self.manifest.sha256.get(name):
                     raise not_ours(self.file)
-        except (zipfile.BadZipFile, OSError, EOFError) as problem:
+        except DAMAGED as problem:
             raise not_ours(self.file) from problem
 
     def records(self) -> Iterator[IngestionRecord]:
@@ -177,7 +178,7 @@ class _Reading:
                 indices=[int(index) for index in entry["indices"]],
                 values=[float(value) for value in entry["values"]],
             )
-        except (ValueError, KeyError, TypeError) as problem:
+        except (*DAMAGED, TypeError, AttributeError, ArithmeticError) as problem:
             raise not_ours(self.file) from problem
         is_ours = chunk.metadata.book_id == self.manifest.book.book_id
         if (

@@ -17,7 +17,7 @@ MOST_BEFORE = 2
 CODE = re.compile(r"`[^`]*`|https?://\S+")
 WORD = re.compile(r"[^\W\d_]{2,}")
 ANNOUNCES = re.compile(r"\b(?:following|below|table|these|summari\w+|compar\w+)\b", re.IGNORECASE)
-RULE = re.compile(r"^\s*\|?[\s:|-]+\|?\s*$")
+RULE = re.compile(r"^[\s:|-]+$")
 
 
 @dataclass(frozen=True)

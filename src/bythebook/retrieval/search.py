@@ -25,6 +25,7 @@ from bythebook.index.models import (
 from bythebook.index.store import VectorStore
 from bythebook.ingestion.catalog import Catalog
 from bythebook.ingestion.points import book_filter
+from bythebook.language.calm import calm
 from bythebook.models.book import Background, BookInfo
 from bythebook.models.passage import Passage
 from bythebook.models.search import SearchQuery
@@ -98,6 +99,7 @@ class Searcher:
         self.weights = WordWeights()
 
     async def search(self, query: SearchQuery) -> Found:
+        query = query.model_copy(update={"text": calm(query.text)})
         book = await self.catalog.recent_book(query.book_id)
         self._check_embedder(book)
         selection = await self._selection(query)

@@ -10,11 +10,13 @@ from fastapi import Depends, Request, Security
 from fastapi.security import APIKeyHeader, HTTPBearer
 from fastapi.security.http import HTTPAuthorizationCredentials
 
-from bythebook.errors import KeyRefused, NotAllowed
-from bythebook.models.key import Scope
+from bythebook.errors import KeyRefused, NotAllowed, TooManyRequests
+from bythebook.models.key import ApiKey, Scope
 from bythebook.server.caller import Caller
 from bythebook.server.completions.problem import is_for_completions
 from bythebook.server.origins import is_from_page_of, is_listed, listed_origins
+from bythebook.server.rate import Rate
+from bythebook.server.sender import address_of, is_told_apart
 from bythebook.server.service import Service, service_of
 from bythebook.settings import Settings
 
@@ -46,12 +48,13 @@ def needs(*scopes: Scope) -> Callable[..., Awaitable[Caller]]:
                 raise KeyRefused("This service needs a key.", action=HOW_TO_SEND)
             _check_is_from_here(request, service.settings)
             return Caller(None)
-        key = await service.keys.verify(presented)
-        request.state.key_id = key.key_id
-        request.state.rate = rate = await service.rate.hit(key.key_id)
-        if not rate.allowed:
+        try:
+            key = await service.guesses.verify(presented, address_of(request))
+            request.state.key_id = key.key_id
+            await _count(request, service, key)
+        except TooManyRequests:
             service.metrics.rate_limited()
-            raise rate.error()
+            raise
         if key.origins is not None and not is_from_page_of(request.headers, key.origins):
             raise NotAllowed(
                 f"The key {key.name!r} is for the pages of certain sites, and this request is from "
@@ -70,6 +73,20 @@ def needs(*scopes: Scope) -> Callable[..., Awaitable[Caller]]:
         return Caller(key)
 
     return caller
+
+
+async def _count(request: Request, service: Service, key: ApiKey) -> None:
+    """A reader's own share first: what is refused there does not count for the others."""
+    if key.is_publishable and is_told_apart(request, service.settings.trusted_proxies):
+        request.state.rate = share = await service.rate.hit_share(key.key_id, address_of(request))
+        if not share.allowed:
+            raise share.error()
+    rate = await service.rate.hit(key.key_id)
+    known: Rate | None = getattr(request.state, "rate", None)
+    if not rate.allowed or known is None or not known.limit or rate.remaining < known.remaining:
+        request.state.rate = rate
+    if not rate.allowed:
+        raise rate.error()
 
 
 def is_loopback(host: str) -> bool:

@@ -16,6 +16,7 @@ from bythebook.database.transaction import reading
 from bythebook.embedding.remote import RemoteEmbedder
 from bythebook.errors import BookError, StoreError
 from bythebook.library import Library
+from bythebook.models.address import shown_address
 from bythebook.models.agent_messages import AgentRequest
 from bythebook.models.book import BookInfo
 from bythebook.models.chat import ChatRequest
@@ -181,7 +182,7 @@ async def _language_model(service: Service) -> Dependency | None:
 
 
 async def _rate_limits(service: Service) -> Dependency | None:
-    if not service.rate.limit:
+    if not service.rate.counts:
         return Dependency(status="not used", message="Keys have no limit.")
     await service.rate.check()
     return None
@@ -200,9 +201,9 @@ def _since(started: float) -> float:
 def _fit_for_all(message: str, settings: Settings) -> str:
     """Without secrets, and with the names of settings in place of folders and addresses."""
     message = message.replace(str(settings.home), "BYTHEBOOK_HOME")
-    message = message.replace(settings.openai_base_url, "OPENAI_BASE_URL")
+    message = message.replace(shown_address(settings.openai_base_url), "OPENAI_BASE_URL")
     if settings.qdrant_url:
-        message = message.replace(settings.qdrant_url, "QDRANT_URL")
+        message = message.replace(shown_address(settings.qdrant_url), "QDRANT_URL")
     return Masks(secrets_of(settings)).masked(message)
 
 

@@ -37,7 +37,8 @@ WHY = {
     404: "There is no such book, passage, session or job.",
     409: "Somebody else is doing this right now, or it was done already.",
     413: "The body is larger than the service takes.",
-    429: "The key's requests of this minute are used up; `Retry-After` says when to come back.",
+    429: "The requests of this minute are used up, the key's or those of an address; `Retry-After` "
+    "says when to come back.",
     500: "The service is not set up for this, or something went wrong inside.",
     503: "Something the service depends on is down, or it has its hands full.",
 }
@@ -114,6 +115,8 @@ def answer_problem(
         given.setdefault("WWW-Authenticate", "Bearer")
     if status == HTTPStatus.SERVICE_UNAVAILABLE:
         given.setdefault("Retry-After", "5")
+    if status == HTTPStatus.TOO_MANY_REQUESTS and "retry_after" in error.details:
+        given.setdefault("Retry-After", str(error.details["retry_after"]))
     return ProblemResponse(error, request_id, status, given)
 
 

@@ -1,4 +1,4 @@
-"""How many requests a key may make in a minute, counted here or in a Redis that services share."""
+"""How many requests may come in a minute, counted here or in a Redis that services share."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _ROUNDING = 0.001
 
 @dataclass(frozen=True)
 class Rate:
-    """What is left of a key's minute after a request."""
+    """What is left of a minute after a request."""
 
     allowed: bool
     limit: int
@@ -41,6 +41,8 @@ class Rate:
     # The second from which on the oldest request counts no more.
     reset: int
     retry_after: int = 0
+    # Whose minute it is, for the error.
+    whose: str = "The key"
 
     def headers(self) -> dict[str, str]:
         if not self.limit:
@@ -54,7 +56,7 @@ class Rate:
 
     def error(self) -> TooManyRequests:
         return TooManyRequests(
-            f"The key has made its {self.limit} requests of this minute.",
+            f"{self.whose} has made its {self.limit} requests of this minute.",
             action=f"Try again in {self.retry_after} s.",
             details={"limit": self.limit, "retry_after": self.retry_after},
         )
@@ -67,29 +69,49 @@ class RateLimits:
 
     def __init__(self, settings: Settings) -> None:
         self.limit = settings.rate_limit
+        self.share = settings.reader_rate_limit
+        self.guesses = settings.key_guesses
         self._pool = _pool(settings.redis_url.get_secret_value()) if settings.redis_url else None
         self._storage: MemoryStorage | RedisStorage = (
             _redis_storage(self._pool) if self._pool else MemoryStorage()
         )
         self._window = MovingWindowRateLimiter(self._storage)
 
+    @property
+    def counts(self) -> bool:
+        """Whether there is anything to count."""
+        return bool(self.limit or self.share or self.guesses)
+
     async def hit(self, key_id: str) -> Rate:
         """Count a request of this key, if it may still make one."""
-        if not self.limit:
+        return await self._hit(self.limit, "The key", key_id)
+
+    async def hit_share(self, key_id: str, address: str) -> Rate:
+        """Count a reader's request with a key that all readers of a site have, if the reader's
+        address may still make one: nobody alone uses up what is for all."""
+        return await self._hit(self.share, "This address", "share", key_id, address)
+
+    async def hit_guess(self, address: str) -> Rate:
+        """Count a key that was not seen before, if the address may still try one."""
+        return await self._hit(self.guesses, "This address", "guess", address)
+
+    async def _hit(self, limit: int, whose: str, *counted: str) -> Rate:
+        if not limit:
             return Rate(allowed=True, limit=0, remaining=0, reset=0)
-        item = RateLimitItemPerMinute(self.limit)
+        item = RateLimitItemPerMinute(limit)
         with _redis_errors():
-            allowed = await self._window.hit(item, key_id)
-            window = await self._window.get_window_stats(item, key_id)
+            allowed = await self._window.hit(item, *counted)
+            window = await self._window.get_window_stats(item, *counted)
         now = time.time()
         free_at = max(window.reset_time, now) + _ROUNDING
         return Rate(
             allowed=allowed,
-            limit=self.limit,
+            limit=limit,
             # Others may have asked, or a place may have come free, between the two questions.
             remaining=max(0, window.remaining) if allowed else 0,
             reset=math.floor(free_at) + 1,
             retry_after=0 if allowed else min(60, math.floor(free_at - now) + 1),
+            whose=whose,
         )
 
     async def check(self) -> None:

@@ -34,7 +34,9 @@ async def serve(settings: Settings, when_ready: Callable[[Server], None]) -> Non
                 log_config=None,
                 access_log=False,
                 server_header=False,
-                proxy_headers=False,
+                proxy_headers=bool(settings.trusted_proxies),
+                # Never None, for which uvicorn would look into the environment.
+                forwarded_allow_ips=settings.trusted_proxies,
                 timeout_graceful_shutdown=int(settings.shutdown_seconds) + LAST_SECONDS,
             )
             server = Server(config, service, _address(listener), when_ready)

@@ -19,6 +19,7 @@ from bythebook.keys import Keys
 from bythebook.library import Library
 from bythebook.questions import Questions
 from bythebook.server.conversations import Conversations
+from bythebook.server.guessing import Guesses
 from bythebook.server.metrics import Metrics
 from bythebook.server.platforms.connection import Platforms, connected
 from bythebook.server.rate import RateLimits
@@ -47,6 +48,7 @@ class Service:
     gaps: Gaps
     shelf: Shelf
     keys: Keys
+    guesses: Guesses
     rate: RateLimits
     worker: Worker
     metrics: Metrics
@@ -69,6 +71,7 @@ async def open_service(settings: Settings, metrics: Metrics) -> AsyncIterator[Se
         rate = RateLimits(settings)
         stack.push_async_callback(rate.close)
         await _open_index(library)
+        keys = Keys(library.engine)
         threads = Threads(library.engine)
         questions = Questions(library.engine, settings.keep_questions_days)
         shelf = Shelf(library)
@@ -89,7 +92,8 @@ async def open_service(settings: Settings, metrics: Metrics) -> AsyncIterator[Se
             platforms=platforms,
             gaps=Gaps(questions, threads=settings.embedding_threads, in_background=True),
             shelf=shelf,
-            keys=Keys(library.engine),
+            keys=keys,
+            guesses=Guesses(keys, rate),
             rate=rate,
             worker=worker,
             metrics=metrics,

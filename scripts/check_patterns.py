@@ -1,0 +1,406 @@
+"""Attacks every regular expression of the package with long texts made to hold it up.
+
+    python scripts/check_patterns.py [--size 1000] [PART OF A NAME]
+
+Each expression is searched for in texts of one size and of twice that size. Where twice the text
+takes much more than twice the time, the expression is listed with the text; the status is then 1.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import importlib
+import re
+import signal
+import sys
+import time
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from re import _constants as c  # type: ignore[attr-defined]
+from re import _parser  # type: ignore[attr-defined]
+from typing import Any
+
+import bythebook
+
+PACKAGE = Path(bythebook.__file__).parent
+SIZE = 1000
+# Below this a time says nothing; above that an attack is broken off.
+NOTICEABLE, TOO_LONG = 0.002, 1.0
+# Twice the text takes twice the time, and four times the time where every place is tried.
+STEEP = 3.0
+SIGNS = " \n\ta1_.,:;-=*#>|<[](){}`~'\"/\\&!@$%^+?\x00é\u200b"
+ENDS = ("", "\x00", "\n!")
+FUNCTIONS = {"compile", "match", "search", "fullmatch", "sub", "subn", "split", "findall"}
+FUNCTIONS |= {"finditer"}
+ANCHORED = {"match", "fullmatch", "pattern"}
+# Expressions that a function makes of what it is given, with something it may be given.
+MADE_LATER: dict[tuple[str, str], list[str]] = {
+    ("evaluation.outcome", "number"): [r"\s*\[1\]"],
+    ("language.units", "fence"): [r"(?m)^[ \t]*```[`~]*[ \t]*\n"],
+    ("reading.markup", "mark"): [r"(?<![^\r\n])[ \t>]*`{3,}[ \t]*(?=\r|\n|\Z)"],
+    ("reading.readers.tokens", "token"): [r"(?i)</script(?=[\s/>])"],
+    ("retrieval.asking", "name"): [
+        r"(?im)(?:\*\*|\b(?:an?|the)\s+\**)node\ b\s*\(?s?\**(?:\s*\([^)]*\))?\s+(?:is|are)\b"
+    ],
+    ("server.rendering.sanitising", "form"): [],
+    ("server.schemas", "pattern"): [],
+}
+
+
+@dataclass(frozen=True)
+class Expression:
+    place: str
+    pattern: re.Pattern[Any]
+    # Whether it is only ever tried at one place, by `match` and `fullmatch`.
+    anchored: bool
+
+
+@dataclass(frozen=True)
+class Finding:
+    place: str
+    attack: str
+    seconds: float
+    ratio: float
+
+
+def expressions() -> list[Expression]:
+    """All of them: those compiled when the modules are imported, and those inside functions."""
+    found: dict[tuple[Any, int], Expression] = {}
+    files = [
+        file
+        for file in sorted(PACKAGE.rglob("*.py"))
+        if "migrations" not in file.parts and file.name != "__main__.py"
+    ]
+    trees = {file: ast.parse(file.read_text(encoding="utf-8")) for file in files}
+    uses = _uses(trees.values())
+    for file, tree in trees.items():
+        parts = file.relative_to(PACKAGE).with_suffix("").parts
+        name = ".".join(part for part in parts if part != "__init__")
+        module = importlib.import_module(f"bythebook.{name}".rstrip("."))
+        for known, value in vars(module).items():
+            for pattern in _patterns_in(value):
+                used = uses.get(known, set()) if isinstance(value, re.Pattern) else set()
+                anchored = bool(used) and used <= ANCHORED
+                key = pattern.pattern, pattern.flags
+                if key not in found or found[key].anchored:
+                    found[key] = Expression(f"{name}.{known}", pattern, anchored)
+        for line, pattern, anchored in _inside(tree, name, vars(module)):
+            key = pattern.pattern, pattern.flags
+            found.setdefault(key, Expression(f"{name}:{line}", pattern, anchored))
+    return list(found.values())
+
+
+def _uses(trees: Iterable[ast.Module]) -> dict[str, set[str]]:
+    """What is done with each name: NAME.search and the like."""
+    found: dict[str, set[str]] = {}
+    for tree in trees:
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+                found.setdefault(node.value.id, set()).add(node.attr)
+            elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
+                found.setdefault(node.id, set())
+            if isinstance(node, ast.Call):
+                for given in (*node.args, *(keyword.value for keyword in node.keywords)):
+                    if isinstance(given, ast.Name):  # handed on to who knows whom
+                        found.setdefault(given.id, set()).add("*")
+    return found
+
+
+def _patterns_in(value: Any, depth: int = 0) -> Iterator[re.Pattern[Any]]:
+    if isinstance(value, re.Pattern):
+        yield value
+    elif isinstance(value, dict) and depth < 3:
+        for part in (*value, *value.values()):
+            yield from _patterns_in(part, depth + 1)
+    elif isinstance(value, list | tuple | set | frozenset) and depth < 3:
+        for part in value:
+            yield from _patterns_in(part, depth + 1)
+    elif hasattr(value, "__dataclass_fields__") and not isinstance(value, type) and depth < 3:
+        yield from _patterns_in(list(vars(value).values()), depth + 1)
+
+
+def _inside(
+    tree: ast.Module, name: str, known: dict[str, Any]
+) -> Iterator[tuple[int, re.Pattern[Any], bool]]:
+    at_import = {id(node) for top in tree.body for node in _run_at_import(top)}
+    for node in ast.walk(tree):
+        if not isinstance(node, ast.Call):
+            continue
+        for keyword in node.keywords:
+            if keyword.arg == "pattern":
+                yield node.lineno, re.compile(_value(keyword.value, known)), False
+        if not _is_of_re(node):
+            continue
+        try:
+            pattern = _value(node.args[0], known)
+        except NameError as problem:
+            if id(node) not in at_import:  # else it was found compiled
+                for made in MADE_LATER[name, str(problem.name)]:
+                    yield node.lineno, re.compile(made), False
+            continue
+        flags = [each.value for each in node.keywords if each.arg == "flags"] + [
+            each
+            for each in node.args[1:]
+            if re.fullmatch(r"re\.[A-Z]+( \| re\.[A-Z]+)*", ast.unparse(each))
+        ]
+        if not isinstance(pattern, re.Pattern):
+            pattern = re.compile(pattern, _value(flags[0], known) if flags else 0)
+        assert isinstance(node.func, ast.Attribute)
+        yield node.lineno, pattern, node.func.attr in ANCHORED
+
+
+def _run_at_import(top: ast.stmt) -> Iterator[ast.AST]:
+    if not isinstance(top, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+        yield from ast.walk(top)
+
+
+def _is_of_re(node: ast.Call) -> bool:
+    called = node.func
+    return (
+        isinstance(called, ast.Attribute)
+        and isinstance(called.value, ast.Name)
+        and called.value.id == "re"
+        and called.attr in FUNCTIONS
+    )
+
+
+def _value(node: ast.expr, known: dict[str, Any]) -> Any:
+    return eval(compile(ast.Expression(node), "expression", "eval"), dict(known))
+
+
+def attacks(pattern: re.Pattern[Any]) -> Iterator[tuple[str, str, str]]:
+    """Beginnings, what to repeat, and ends."""
+    text = pattern.pattern if isinstance(pattern.pattern, str) else pattern.pattern.decode("latin")
+    parsed = _parser.parse(text, pattern.flags & ~re.LOCALE)
+    seen: set[tuple[str, str]] = set()
+    for before, pumped in _pumps(list(parsed), "", pattern.flags):
+        for start, repeated in ((before, pumped), ("", before + pumped), ("", before)):
+            if repeated and (start, repeated) not in seen:
+                seen.add((start, repeated))
+                for end in ENDS:
+                    yield start, repeated, end
+    for sign in SIGNS:
+        yield "", sign, "\x00"
+
+
+def _pumps(nodes: list[Any], before: str, flags: int) -> Iterator[tuple[str, str]]:
+    """For each repetition: a text that leads to it, and texts that it takes."""
+    for operation, value in nodes:
+        name = str(operation)
+        if "REPEAT" in name:
+            _, most, inner = value
+            if most is c.MAXREPEAT or most > 20:
+                for variant in range(4):
+                    yield before, _sample(list(inner), variant)
+            yield from _pumps(list(inner), before, flags)
+        elif name == "BRANCH":
+            for branch in value[1]:
+                yield from _pumps(list(branch), before, flags)
+        elif name == "SUBPATTERN":
+            yield from _pumps(list(value[3]), before, flags)
+        elif name == "ATOMIC_GROUP":
+            yield from _pumps(list(value), before, flags)
+        elif name in ("ASSERT", "ASSERT_NOT"):
+            yield from _pumps(list(value[1]), before, flags)
+        before += _sample([(operation, value)], 0)
+
+
+def _sample(nodes: list[Any], variant: int) -> str:
+    """A text that fits, or nearly: what stands around is not looked at."""
+    made = ""
+    for operation, value in nodes:
+        match str(operation):
+            case "LITERAL":
+                made += chr(value)
+            case "NOT_LITERAL":
+                made += next(sign for sign in "a1 \n"[variant:] + "ab" if ord(sign) != value)
+            case "ANY":
+                made += "a1 ."[variant]
+            case "IN":
+                made += _member(value, variant)
+            case "BRANCH":
+                made += _sample(list(value[1][variant % len(value[1])]), variant)
+            case "SUBPATTERN":
+                made += _sample(list(value[3]), variant)
+            case "ATOMIC_GROUP":
+                made += _sample(list(value), variant)
+            case "MAX_REPEAT" | "MIN_REPEAT" | "POSSESSIVE_REPEAT":
+                made += _sample(list(value[2]), variant) * max(value[0], 1 if variant % 2 else 0)
+            case "CATEGORY":
+                made += _of_category(str(value), variant)
+    return made
+
+
+def _of_category(name: str, variant: int) -> str:
+    signs = {
+        "CATEGORY_SPACE": " \n\t ",
+        "CATEGORY_DIGIT": "1234",
+        "CATEGORY_WORD": "a1_b",
+        "CATEGORY_NOT_SPACE": "a1.*",
+        "CATEGORY_NOT_WORD": " .\n*",
+        "CATEGORY_NOT_DIGIT": "a \n.",
+    }
+    return signs[name][variant]
+
+
+def _member(members: list[Any], variant: int) -> str:
+    if str(members[0][0]) == "NEGATE":
+        text = "".join(f"\\u{value:04x}" for kind, value in members[1:] if str(kind) == "LITERAL")
+        excluded = {chr(int(code, 16)) for code in re.findall(r"\\u([0-9a-f]{4})", text)}
+        excluded |= {
+            sign
+            for kind, value in members[1:]
+            if str(kind) == "CATEGORY"
+            for sign in SIGNS
+            if re.match(
+                {"CATEGORY_SPACE": r"\s", "CATEGORY_WORD": r"\w"}.get(str(value), r"\d"), sign
+            )
+        }
+        free = [sign for sign in "a1 \n.*<-" if sign not in excluded] or ["é"]
+        return free[variant % len(free)]
+    kind, value = members[variant % len(members)]
+    match str(kind):
+        case "LITERAL":
+            return chr(value)
+        case "RANGE":
+            return chr(value[0])
+        case _:
+            return _of_category(str(value), variant)
+
+
+def nested_repetitions(pattern: re.Pattern[Any]) -> list[str]:
+    """Repetitions without end of what is nothing but another one, such as `(a+)+` or `(a|b*)*`: the
+    time for them doubles with each letter. Possessive ones and atomic groups give nothing back."""
+    text = pattern.pattern if isinstance(pattern.pattern, str) else pattern.pattern.decode("latin")
+    parsed = _parser.parse(text, pattern.flags & ~re.LOCALE)
+    return [str(part)[:200] for part in _nested(list(parsed))]
+
+
+def _nested(nodes: list[Any]) -> Iterator[Any]:
+    for operation, value in nodes:
+        is_repetition = str(operation) in ("MAX_REPEAT", "MIN_REPEAT")
+        is_endless = is_repetition and value[1] is c.MAXREPEAT
+        if is_endless and any(map(_is_one_repetition, _ways(list(value[2])))):
+            yield value
+        for inner in _inner(operation, value):
+            yield from _nested(inner)
+
+
+def _inner(operation: Any, value: Any) -> list[list[Any]]:
+    match str(operation):
+        case "MAX_REPEAT" | "MIN_REPEAT" | "POSSESSIVE_REPEAT":
+            return [list(value[2])]
+        case "BRANCH":
+            return [list(branch) for branch in value[1]]
+        case "SUBPATTERN":
+            return [list(value[3])]
+        case "ATOMIC_GROUP":
+            return [list(value)]
+        case "ASSERT" | "ASSERT_NOT":
+            return [list(value[1])]
+        case _:
+            return []
+
+
+def _ways(nodes: list[Any]) -> Iterator[list[Any]]:
+    """What a group may be, one alternative at a time, without what may be left out."""
+    if len(nodes) == 1 and str(nodes[0][0]) == "SUBPATTERN":
+        yield from _ways(list(nodes[0][1][3]))
+    elif len(nodes) == 1 and str(nodes[0][0]) == "BRANCH":
+        for branch in nodes[0][1][1]:
+            yield from _ways(list(branch))
+    else:
+        yield nodes
+
+
+def _is_one_repetition(nodes: list[Any]) -> bool:
+    """Whether all but one part may be empty, and that one goes on without end."""
+    needed = [
+        (operation, value)
+        for operation, value in nodes
+        if not (str(operation).endswith("REPEAT") and value[0] == 0)
+        and not str(operation).startswith(("AT", "ASSERT"))
+    ]
+    endless = [
+        value
+        for operation, value in nodes
+        if str(operation) in ("MAX_REPEAT", "MIN_REPEAT") and value[1] is c.MAXREPEAT
+    ]
+    if not endless or len(needed) > 1:
+        return False
+    return not needed or (
+        str(needed[0][0]) in ("MAX_REPEAT", "MIN_REPEAT") and needed[0][1][1] is c.MAXREPEAT
+    )
+
+
+class _TooLong(Exception):
+    pass
+
+
+def _seconds(expression: Expression, text: str) -> float:
+    pattern = expression.pattern
+    given: Any = text if isinstance(pattern.pattern, str) else text.encode("utf-8")
+
+    def stop(*_: object) -> None:
+        raise _TooLong
+
+    signal.signal(signal.SIGALRM, stop)
+    signal.setitimer(signal.ITIMER_REAL, TOO_LONG)
+    started = time.perf_counter()
+    try:
+        if expression.anchored:
+            pattern.match(given)
+            pattern.fullmatch(given)
+        else:  # all that there are, as for `sub`, `split` and `findall`
+            for _ in pattern.finditer(given):
+                pass
+    except _TooLong:
+        return TOO_LONG
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+    return time.perf_counter() - started
+
+
+def check(expression: Expression, size: int) -> Finding | None:
+    """The worst attack on it, if one works."""
+    worst: Finding | None = None
+    for start, repeated, end in attacks(expression.pattern):
+        text = start + repeated * (size // len(repeated)) + end
+        first = _seconds(expression, text)
+        if first < NOTICEABLE:
+            continue
+        first = min(first, _seconds(expression, text))
+        twice = _seconds(expression, start + repeated * (2 * size // len(repeated)) + end)
+        ratio = twice / first
+        if (ratio > STEEP or twice >= TOO_LONG) and (worst is None or first > worst.seconds):
+            worst = Finding(
+                expression.place, f"{start!r} + {repeated!r} * n + {end!r}", first, ratio
+            )
+        if first >= TOO_LONG:
+            break
+    return worst
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    parser.add_argument("part", nargs="?", default="")
+    parser.add_argument("--size", type=int, default=SIZE)
+    given = parser.parse_args()
+    found = [each for each in expressions() if given.part in each.place]
+    findings = []
+    for expression in found:
+        if finding := check(expression, given.size):
+            findings.append(finding)
+            print(
+                f"{finding.place}: {finding.seconds * 1000:.0f} ms for {given.size} characters, "
+                f"{finding.ratio:.1f} times that for twice as many: {finding.attack}\n"
+                f"    {expression.pattern.pattern[:160]!r}"
+            )
+    print(f"{len(found)} expressions, {len(findings)} that can be held up")
+    return 1 if findings else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,47 @@
+"""Inputs that are nearly right: samples with pieces changed, doubled, cut and mixed."""
+
+from __future__ import annotations
+
+import random
+
+PIECES = [
+    *(b"\0", b"\xff\xfe", b"\r\n", b"\xe2\x80\x8b", b"\xed\xa0\x80", b"---\n", b"+++\n", b"../"),
+    *(
+        b"{{",
+        b"}}",
+        b"[[",
+        b"<!--",
+        b"-->",
+        b"<![CDATA[",
+        b"<!DOCTYPE a [<!ENTITY b 'c'>]>",
+        b"&b;",
+    ),
+    *(b"```", b"~~~", b"|", b":::", b"<Tabs>", b"</", b"!!python/object:os.system ", b"&a *a"),
+    *(b"9" * 400, b"1e999", b"-1", b"NaN", b"null", b"true", b'"', b"'", b"\\u0000", b"\\", b"="),
+    *(b" " * 300, b"\t" * 100, b"[" * 300, b"(" * 300, b"*" * 100, b"#" * 20, b"PK\x01\x02"),
+]
+
+
+def mutated(samples: list[bytes], rng: random.Random) -> bytes:
+    data = bytearray(rng.choice(samples))
+    for _ in range(rng.randint(1, 8)):
+        at = rng.randint(0, len(data))
+        until = min(len(data), at + rng.randint(1, 30))
+        match rng.randrange(7):
+            case 0 if data:
+                data[min(at, len(data) - 1)] = rng.randrange(256)
+            case 1:
+                del data[at:until]
+            case 2:
+                data[at:at] = rng.choice(PIECES)
+            case 3:
+                data[at:at] = data[at:until] * rng.randint(1, 20)
+            case 4:
+                data[at:until] = rng.choice(PIECES)
+            case 5:
+                other = rng.choice(samples)
+                start = rng.randint(0, len(other))
+                data[at:] = other[start:]
+            case _:
+                data[at:at] = rng.randbytes(rng.randint(1, 20))
+    return bytes(data)

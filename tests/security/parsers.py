@@ -1,0 +1,255 @@
+"""Everything that reads what a stranger wrote: a name, samples, and what it does with bytes.
+
+A parser may refuse what it is given with an error for a person; anything else is a finding.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import tempfile
+import zipfile
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import cache
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+from pydantic import SecretStr, ValidationError
+
+from bythebook.agent.markers import take_markers
+from bythebook.errors import BookError, KeyRefused
+from bythebook.evaluation.folder import read_folder
+from bythebook.evaluation.question import read_questions
+from bythebook.grounding.instructions import without_instructions
+from bythebook.language.units import split_units
+from bythebook.models.chat import ChatRequest
+from bythebook.models.origin import checked_origin
+from bythebook.models.tool import SearchArguments
+from bythebook.moving.archive import opened, read_manifest
+from bythebook.moving.importing import _Reading
+from bythebook.reading.frontmatter import Teaching, read_front_matter, read_teaching
+from bythebook.reading.head import read_head
+from bythebook.reading.layout import find_book
+from bythebook.retrieval.labelled import CORPUS, QRELS, QUERIES
+from bythebook.server.body import nesting
+from bythebook.server.completions.request import CompletionRequest
+from bythebook.server.logs import Masks, secrets_of
+from bythebook.server.origins import listed_origins
+from bythebook.server.rendering import answer_html, passage_html
+from bythebook.server.webhook import check_signature, read_push
+from bythebook.settings import Settings
+from reading.converting import page_of
+from reading.test_reading_fuzz import SUFFIXES, sample
+
+PAGE = b"""---
+title: "Nodes"
+hardware_tier: 2
+sidebar_position: 1.5
+tags: [a, b]
+---
+import Part from './_part.mdx'
+
+# Nodes {#nodes}
+
+:::note Title
+
+Some **bold** text with `code`, <b title="x">tags</b>, {props.value} and [a link](./b.md#c).
+
+:::
+
+<Tabs>
+<TabItem value="a">
+
+| a | b |
+|---|---|
+| 1 | 2 |
+
+</TabItem>
+</Tabs>
+
+<!-- comment -->
+
+```python title="x.py"
+print("hello")
+```
+"""
+MANIFEST = b'[book]\nid = "a"\ntitle = "A"\nlanguage = "en"\n\n[modules]\n"./part" = "Part"\n'
+QUESTION = b'{"id": "q1", "question": "What?", "gold": [{"file": "a.md"}], "covered": true}\n'
+CHAT = b'{"message": "What is a node?", "filters": {"chapter_min": 1}, "stream": false}'
+COMPLETION = b'{"model": "a", "messages": [{"role": "user", "content": "What?"}], "stream": true}'
+
+
+KNOWN = Settings.model_fields
+
+
+@dataclass(frozen=True)
+class Parser:
+    samples: Callable[[], list[bytes]]
+    run: Callable[[bytes], object]
+
+
+def text(data: bytes) -> str:
+    return data.decode("utf-8", "replace")
+
+
+def front_matter(data: bytes) -> None:
+    front = read_front_matter(text(data))
+    read_head(text(data), front)
+    read_teaching(front.values, Teaching())
+
+
+def in_book(name: str) -> Callable[[bytes], object]:
+    """A file that tells how a book is laid out."""
+
+    def run(data: bytes) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            (Path(folder) / "src").mkdir()
+            (Path(folder) / "src" / "a.md").write_bytes(b"# A\n\nText.\n")
+            (Path(folder) / "a.md").write_bytes(b"# A\n\nText.\n")
+            (Path(folder) / name).write_bytes(data)
+            book = find_book(Path(folder), "book")
+            root = Path(folder).resolve()
+            assert book.root.resolve().is_relative_to(root), "it led out of the book"
+
+    return run
+
+
+def questions(data: bytes) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "questions.jsonl"
+        file.write_bytes(data)
+        read_questions(file)
+
+
+def question_folder(data: bytes) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        for name in (CORPUS, QUERIES, QRELS):
+            (Path(folder) / name).parent.mkdir(exist_ok=True)
+        parts = data.split(b"\0")[:3]
+        parts += [b""] * (3 - len(parts))
+        for name, part in zip((CORPUS, QUERIES, QRELS), parts, strict=True):
+            packed = gzip.compress(part, 0) if name.endswith(".gz") else part
+            (Path(folder) / name).write_bytes(packed)
+        read_folder(Path(folder))
+
+
+def exported(data: bytes) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "book.zip"
+        file.write_bytes(data)
+        with opened(file) as archive:
+            reading = _Reading(archive, file, read_manifest(archive, file))
+            reading.check_digests()
+            list(reading.records())
+            list(reading.points())
+
+
+@cache
+def zipped() -> bytes:
+    made = BytesIO()
+    with zipfile.ZipFile(made, "w") as archive:
+        for name in ("book.json", "files.jsonl", "points.jsonl", "vectors.f32"):
+            archive.writestr(name, "{}\n")
+    return made.getvalue()
+
+
+def webhook(data: bytes) -> None:
+    read_push(data)
+    with suppress(KeyRefused):  # as it must be
+        check_signature(SecretStr("secret"), text(data[:80]), data)
+
+
+def given_settings(data: bytes) -> None:
+    lines = (line.partition("=") for line in text(data).splitlines())
+    given: dict[str, Any] = {name: value for name, _, value in lines if name in KNOWN}
+    made = Settings(**given)
+    secrets_of(made)
+    listed_origins(made)
+
+
+def written(data: bytes) -> None:
+    """What a model writes, on its way to the reader."""
+    units = split_units(text(data))
+    assert "".join(units) == text(data)
+    for unit in units:
+        take_markers(unit)
+    answer_html(text(data), [])
+
+
+def shown(data: bytes) -> None:
+    without_instructions(text(data))
+    html = passage_html(text(data), [(0, 10)], "https://b.example/a")
+    assert "<script" not in html.lower() and "javascript:" not in html.lower()
+
+
+def logged(data: bytes) -> None:
+    Masks({"hunter22"}).masked(text(data))
+
+
+def page(suffix: str) -> Callable[[bytes], object]:
+    return lambda data: page_of(data, f"a{suffix}")
+
+
+def of_format(suffix: str) -> Parser:
+    return Parser(lambda: [sample(suffix)], page(suffix))
+
+
+PARSERS: dict[str, Parser] = {
+    "front matter": Parser(lambda: [PAGE, b"+++\ntitle = 'a'\n+++\n"], front_matter),
+    "Markdown": Parser(lambda: [PAGE], page(".md")),
+    "MDX": Parser(lambda: [PAGE], page(".mdx")),
+    **{suffix[1:].upper(): of_format(suffix) for suffix in SUFFIXES},
+    "bythebook.toml": Parser(lambda: [MANIFEST], in_book("bythebook.toml")),
+    "book.toml": Parser(lambda: [b'[book]\ntitle = "A"\nsrc = "src"\n'], in_book("book.toml")),
+    "mkdocs.yml": Parser(
+        lambda: [b"site_name: A\ndocs_dir: src\nnav:\n  - A: a.md\n  - B: [a.md]\n"],
+        in_book("mkdocs.yml"),
+    ),
+    "SUMMARY.md": Parser(lambda: [b"# S\n\n- [A](a.md)\n  - [B](b.md)\n"], in_book("SUMMARY.md")),
+    "questions": Parser(lambda: [QUESTION], questions),
+    "folder of questions": Parser(
+        lambda: [b'{"_id":"1","text":"a"}\0{"_id":"q","text":"What is b?"}\0a\tb\tc\nq\t1\t1\n'],
+        question_folder,
+    ),
+    "exported book": Parser(lambda: [zipped()], exported),
+    "webhook": Parser(
+        lambda: [b'{"ref":"refs/heads/main","repository":{"default_branch":"main"}}'], webhook
+    ),
+    "nesting": Parser(lambda: [CHAT, b"[" * 100], nesting),
+    "chat request": Parser(lambda: [CHAT], ChatRequest.model_validate_json),
+    "completion request": Parser(
+        lambda: [COMPLETION],
+        lambda data: CompletionRequest.model_validate_json(data).history(5, "No."),
+    ),
+    "tool arguments": Parser(
+        lambda: [json.dumps({"query": "a node", "filters": {}}).encode()],
+        SearchArguments.model_validate_json,
+    ),
+    "settings": Parser(
+        lambda: [b"database_url=postgresql://a:b@c/d\nport=80\ncors_origins=https://a.b"],
+        given_settings,
+    ),
+    "origin": Parser(
+        lambda: [b"https://book.example.org:8080"], lambda data: checked_origin(text(data))
+    ),
+    "model's answer": Parser(lambda: [PAGE, b"A node is a process [1]. It [2, 3] runs."], written),
+    "passage as HTML": Parser(lambda: [PAGE], shown),
+    "log line": Parser(
+        lambda: [b"Authorization: Bearer abc postgresql://a:b@c sk-abcdefgh"], logged
+    ),
+}
+
+
+def parse(name: str, data: bytes) -> bool:
+    """Whether it was taken; a refusal in the way that refusals are made is fine."""
+    try:
+        PARSERS[name].run(data)
+    except BookError as problem:
+        assert problem.message
+        return False
+    except ValidationError:
+        return False
+    return True
