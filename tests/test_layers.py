@@ -20,6 +20,7 @@ HEIGHTS = {
     "index": 2,
     "database": 2,
     "language": 3,
+    "fetching": 3,
     "ingestion": 3,
     "keys": 3,
     "questions": 3,

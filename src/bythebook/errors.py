@@ -109,3 +109,10 @@ class Overloaded(BookError):
 
     code = "E012"
     http_status = 503
+
+
+class SourceError(BookError):
+    """A web site or git repository can't be reached, or gives what can't be used."""
+
+    code = "E013"
+    http_status = 502

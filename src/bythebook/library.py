@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager
 from importlib import resources
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 from sqlalchemy.ext.asyncio import AsyncEngine
 
@@ -17,6 +17,7 @@ from bythebook.database.engine import open_database
 from bythebook.embedding.choose import make_embedder
 from bythebook.embedding.embedder import Embedder
 from bythebook.errors import BookError, ConfigurationError, StoreError
+from bythebook.fetching.address import find_address, stored_address
 from bythebook.index.choose import make_store
 from bythebook.index.store import StoreInfo, VectorStore
 from bythebook.ingestion.catalog import Catalog
@@ -38,6 +39,9 @@ from bythebook.retrieval.calibration import BUILT_IN
 from bythebook.retrieval.context import find_passage, surroundings, whole_lesson
 from bythebook.retrieval.search import Found, Searcher
 from bythebook.settings import Settings, load_settings
+
+if TYPE_CHECKING:
+    from bythebook.fetching.crawl import OnFetch
 
 logger = logging.getLogger(__name__)
 
@@ -130,16 +134,17 @@ class Library:
 
     async def ingest(
         self,
-        path: Path,
+        source: Path | str,
         *,
         book_id: str | None = None,
         mode: IngestionMode = "incremental",
         on_progress: OnProgress = lambda _job: None,
+        on_fetch: OnFetch = lambda _report: None,
     ) -> IngestionJob:
-        """Bring a book's index up to date with its folder."""
-        book, source = await asyncio.to_thread(_book_in, path, book_id)
+        """Bring a book's index up to date with its folder, web site or git repository."""
+        book, kept = await self._fetched_book(str(source), book_id, on_fetch)
         async with self._writing(book.book_id):
-            job = await self.job_table.start(book.book_id, mode, str(source))
+            job = await self.job_table.start(book.book_id, mode, kept)
             async with self.job_table.failing(job):
                 done = await self._ingestion(book, job, on_progress).run()
             await self._measure_background(book.book_id)
@@ -158,10 +163,31 @@ class Library:
             async with self.job_table.failing(job):
                 if before is not None:
                     await before()
-                book = await asyncio.to_thread(find_book, Path(job.source or ""), job.book_id)
+                book, _ = await self._fetched_book(job.source or "", job.book_id)
                 done = await self._ingestion(book, job, tidy=False).run()
             await self._measure_background(book.book_id)
             return done
+
+    async def _fetched_book(
+        self, source: str, book_id: str | None, on_fetch: OnFetch = lambda _report: None
+    ) -> tuple[Book, str]:
+        """The book, fetched first if it is elsewhere, and its source as it is to be stored."""
+        if (address := find_address(source)) is None:
+            return await asyncio.to_thread(_book_in, Path(source), book_id)
+        from bythebook.fetching.fetch import fetch, kept_book
+
+        async with self.locks.writing(address.key):
+            fetched = await fetch(address, self.settings, on_fetch)
+            home = self.settings.home
+            return await asyncio.to_thread(kept_book, address, home, book_id, fetched), address.text
+
+    async def _kept_book(self, source: str, book_id: str | None) -> Book:
+        """The book as it is here; nobody elsewhere is asked."""
+        if (address := find_address(source)) is None:
+            return await asyncio.to_thread(find_book, Path(source), book_id)
+        from bythebook.fetching.fetch import kept_book
+
+        return await asyncio.to_thread(kept_book, address, self.settings.home, book_id)
 
     @asynccontextmanager
     async def _writing(self, book_id: str) -> AsyncIterator[None]:
@@ -192,9 +218,10 @@ class Library:
             on_progress=on_progress,
         )
 
-    async def changes(self, path: Path, *, book_id: str | None = None) -> BookChanges:
-        """What an incremental ingest of this folder would do; nothing is written."""
-        book = await asyncio.to_thread(find_book, path, book_id)
+    async def changes(self, source: Path | str, *, book_id: str | None = None) -> BookChanges:
+        """What an incremental ingest would do, of a site or repository with what was fetched last;
+        nothing is written."""
+        book = await self._kept_book(str(source), book_id)
         known = [other for other in await self.books() if other.book_id == book.book_id]
         return await asyncio.to_thread(
             find_changes,
@@ -253,13 +280,21 @@ class Library:
         return await self.catalog.only_book(self.settings.book_id)
 
     async def remove_book(self, book_id: str) -> BookInfo:
-        """Take a book and all its passages out of the index; its files are not touched."""
+        """Take a book and all its passages out of the index. Its folder is not touched; what was
+        fetched for it goes, unless another book is made of the same."""
         book = await self.catalog.book(book_id)
         async with self.locks.writing(book_id):
             store = await self.store()
             await store.delete(book_filter(book_id))
             await self.catalog.forget_book(book_id)
             await store.optimize()
+        address = stored_address(book.source)
+        others = [stored_address(other.source) for other in await self.books()]
+        if address and address.key not in {other.key for other in others if other}:
+            from bythebook.fetching.fetch import forget
+
+            async with self.locks.writing(address.key):
+                await asyncio.to_thread(forget, address, self.settings.home)
         return book
 
     async def jobs(
@@ -298,8 +333,8 @@ class Library:
         return await (await self.store()).info()
 
 
-def _book_in(path: Path, book_id: str | None) -> tuple[Book, Path]:
-    return find_book(path, book_id), path.resolve()
+def _book_in(path: Path, book_id: str | None) -> tuple[Book, str]:
+    return find_book(path, book_id), str(path.resolve())
 
 
 def sample_book() -> Path:

@@ -82,6 +82,21 @@ def test_an_article_without_main() -> None:
     assert text_of(html.encode(), "a.html") == "# Title\n\nText of it all that is long\n"
 
 
+def test_parts_around_the_text_are_known_by_their_names() -> None:
+    text = "Valves open at two bar and close again at one. " * 5
+    html = (
+        '<body><div class="left Sidebar"><a href="a">Pumps</a></div><div id="toc">Contents</div>'
+        f'<ul class="breadcrumbs"><li>Home</li></ul><div class="content">{text}</div>'
+        '<p class="tocsin">A bell.</p><div class="cookie-banner">We use cookies</div></body>'
+    )
+    shown = text_of(html.encode(), "a.html")
+    assert "Valves open" in shown and "A bell." in shown
+    for word in ("Pumps", "Contents", "Home", "cookies"):
+        assert word not in shown
+    # A name that somebody gave to the text itself hides nothing.
+    assert "Valves" in text_of(f'<div class="sidebar">{text}</div>'.encode(), "a.html")
+
+
 def test_a_main_part_without_text_is_not_the_text() -> None:
     html = f"<body><main id=app></main><div><h1>Title</h1><p>{words(50)}</p></div>"
     assert text_of(html.encode(), "a.html") == f"# Title\n\n{words(50)}\n"

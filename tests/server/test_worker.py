@@ -263,7 +263,7 @@ def shelf(tmp_path: Path) -> Path:
         "up/nowhere",
         "circle",
         "nowhere",
-        "file.md",
+        "file.md/x",
         ".",
         "",
         "/",
@@ -288,7 +288,9 @@ def shelf(tmp_path: Path) -> Path:
 def test_nothing_outside_the_books_folder_is_reached(shelf: Path, path: str) -> None:
     with pytest.raises(InputError) as refused:
         folder_below(shelf, path)
-    assert refused.value.message == "The path does not lead to a folder in the books folder."
+    assert refused.value.message == (
+        "The path does not lead to a folder or file in the books folder."
+    )
     assert refused.value.details == {"field": "path"}
 
 
@@ -301,8 +303,16 @@ async def test_folders_below_the_books_folder(shelf: Path, tmp_path: Path) -> No
         else:
             assert await find_new_book(shelf, path, None) == Source("inside", inside)
     assert (await find_new_book(shelf, "inside", "named")).book_id == "named"
+    file = (shelf / "file.md").resolve()
+    assert await find_new_book(shelf, "file.md", None) == Source("file", file)
     (shelf / "empty").mkdir()
-    for shelves, path in ((shelf, "empty"), (None, "inside"), (tmp_path / "none", "inside")):
+    (shelf / "file.txt").write_text("no book")
+    bare = shelf / "bare.git"
+    (bare / "objects").mkdir(parents=True)
+    (bare / "HEAD").write_text("ref: refs/heads/main")
+    none = tmp_path / "none"
+    wrong = ((shelf, "empty"), (shelf, "file.txt"), (shelf, "bare.git"), (None, "inside"))
+    for shelves, path in (*wrong, (none, "inside")):
         with pytest.raises(InputError) as refused:
             await find_new_book(shelves, path, None)
         assert refused.value.details == {"field": "path"}

@@ -1,4 +1,4 @@
-"""`bythebook ingest`: a folder of Markdown becomes searchable."""
+"""`bythebook ingest`: a folder, a web site or a git repository becomes searchable."""
 
 from __future__ import annotations
 
@@ -12,9 +12,11 @@ import typer
 
 from bythebook.cli.output import err, print_json
 from bythebook.errors import InputError
+from bythebook.fetching.address import find_address
 from bythebook.models.vocabulary import INGESTION_MODES
 
 if TYPE_CHECKING:
+    from bythebook.fetching.crawl import Report
     from bythebook.library import Library
     from bythebook.models.job import IngestionJob
     from bythebook.models.vocabulary import IngestionMode
@@ -23,9 +25,22 @@ SHOWN_WARNINGS = 10
 
 
 def command(
-    path: Annotated[Path, typer.Argument(help="Folder of the book.")],
+    source: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="PATH",
+            help="Folder, file, web address or git address; else where the book was read from.",
+            show_default=False,
+        ),
+    ] = None,
     book: Annotated[
         str | None, typer.Option("--book", help="Id of the book; else the manifest's or folder's.")
+    ] = None,
+    ref: Annotated[
+        str | None, typer.Option(help="Branch, tag or commit of the git repository.")
+    ] = None,
+    path: Annotated[
+        str | None, typer.Option(help="Folder or file of the book in the git repository.")
     ] = None,
     mode: Annotated[
         str,
@@ -41,7 +56,13 @@ def command(
         raise InputError(
             f"There is no mode {mode!r}.", action=f"Choose one of: {', '.join(INGESTION_MODES)}."
         )
-    job = asyncio.run(ingest(path, book, mode, quiet=json))  # type: ignore[arg-type]
+    if source is None and (ref or path):
+        raise InputError(
+            "--ref and --path belong to a git address.", action="Give the repository's address."
+        )
+    if source is not None and (address := find_address(source, ref, path)):
+        source = address.text
+    job = asyncio.run(ingest(source, book, mode, quiet=json))  # type: ignore[arg-type]
     if json:
         print_json(job.model_dump(mode="json"))
     if job.files_failed:  # the rest is in, but a script must notice
@@ -49,17 +70,20 @@ def command(
 
 
 async def ingest(
-    path: Path, book_id: str | None, mode: IngestionMode, quiet: bool = False
+    source: Path | str | None, book_id: str | None, mode: IngestionMode, quiet: bool = False
 ) -> IngestionJob:
     """Ingest with a progress bar on a terminal and a line of result."""
     from bythebook.library import Library
 
     started = time.monotonic()
     async with await Library.open() as library:
+        if source is None:
+            known = await library.book(book_id)
+            source, book_id = known.source, known.book_id
         if quiet or not sys.stderr.isatty():
-            job = await library.ingest(path, book_id=book_id, mode=mode)
+            job = await library.ingest(source, book_id=book_id, mode=mode)
         else:
-            job = await _with_progress_bar(library, path, book_id, mode)
+            job = await _with_progress_bar(library, source, book_id, mode)
     for warning in job.warnings[:SHOWN_WARNINGS]:
         sys.stderr.write(f"Warning: {warning}\n")
     if len(job.warnings) > SHOWN_WARNINGS:
@@ -71,7 +95,7 @@ async def ingest(
 
 
 async def _with_progress_bar(
-    library: Library, path: Path, book_id: str | None, mode: IngestionMode
+    library: Library, source: Path | str, book_id: str | None, mode: IngestionMode
 ) -> IngestionJob:
     from rich.progress import (
         BarColumn,
@@ -86,11 +110,16 @@ async def _with_progress_bar(
         TextColumn("{task.description}"),
         BarColumn(),
         MofNCompleteColumn(),
-        TextColumn("files · {task.fields[rate]}"),
+        TextColumn("{task.fields[rate]}"),
         TimeRemainingColumn(),
     )
     with Progress(*columns, console=err(), transient=True) as progress:
-        task = progress.add_task(f"Reading {path.name}", total=None, rate="…")
+        name = Path(source).name or str(source)
+        task = progress.add_task(f"Reading {name}", total=None, rate="…")
+
+        def show_fetching(report: Report) -> None:
+            done = report.fetched + report.unchanged
+            progress.update(task, total=done + report.waiting, completed=done, rate="pages fetched")
 
         def show(job: IngestionJob) -> None:
             rate = job.chunks_embedded / max(time.monotonic() - started, 0.001)
@@ -98,10 +127,12 @@ async def _with_progress_bar(
                 task,
                 total=job.files_to_process,
                 completed=job.files_processed,
-                rate=f"{rate:.0f} passages/s",
+                rate=f"files · {rate:.0f} passages/s",
             )
 
-        return await library.ingest(path, book_id=book_id, mode=mode, on_progress=show)
+        return await library.ingest(
+            source, book_id=book_id, mode=mode, on_progress=show, on_fetch=show_fetching
+        )
 
 
 def _summary(job: IngestionJob, seconds: float) -> str:

@@ -83,7 +83,11 @@ def make_plan(book: Book, state: IngestionState, mode: IngestionMode, max_bytes:
         )
     placements = place_pages(_only(book, readable), heads)
     new, modified, deleted = state.get_changed_files(hashes)
-    deleted = [file for file in deleted if file not in unreadable]
+    deleted = [
+        file
+        for file in deleted
+        if file not in unreadable and (book.removed is None or file in book.removed)
+    ]
     moved = [
         file
         for file in readable

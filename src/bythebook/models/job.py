@@ -17,7 +17,7 @@ class IngestionJob(BaseModel):
     book_id: str
     mode: IngestionMode
     status: JobStatus
-    source: str | None = Field(default=None, description="Folder that the job reads.")
+    source: str | None = Field(default=None, description="Folder, file or address of the book.")
     files_processed: int = Field(default=0, ge=0)
     files_skipped: int = Field(default=0, ge=0)
     files_failed: int = Field(default=0, ge=0)

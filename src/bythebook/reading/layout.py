@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 import re
 import tomllib
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import Any
 from urllib.parse import unquote
@@ -42,7 +42,9 @@ class Entry:
 
 @dataclass(frozen=True)
 class Book:
-    """A book on disk. `root` is the folder that paths of pages are relative to."""
+    """A book on disk. `root` is the folder that paths of pages are relative to. `addresses` are
+    those of pages that have one already. `removed` are the files that have gone, if it is known
+    that others are only not here at present."""
 
     book_id: str
     title: str
@@ -55,6 +57,8 @@ class Book:
     contents: tuple[Entry, ...] = ()
     nav: tuple[str, ...] = ()
     problems: tuple[str, ...] = ()
+    addresses: Mapping[str, str] = field(default_factory=dict)
+    removed: frozenset[str] | None = None
 
 
 def find_book(path: Path, book_id: str | None = None) -> Book:

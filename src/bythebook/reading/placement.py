@@ -261,5 +261,7 @@ def _addresses(book: Book, heads: Mapping[str, Head], order: list[str]) -> dict[
     addresses: dict[str, str] = {}
     for file in order:
         shown = shown_on.get(file, file)
-        addresses[file] = page_address(book.base_url, book.flavor, shown, heads[shown])
+        addresses[file] = book.addresses.get(shown) or page_address(
+            book.base_url, book.flavor, shown, heads[shown]
+        )
     return addresses

@@ -1,4 +1,4 @@
-"""Where a service may find a book: below one folder, and nowhere else."""
+"""Where a service may find a new book: below one folder, elsewhere only if that is allowed."""
 
 from __future__ import annotations
 
@@ -7,20 +7,42 @@ from dataclasses import dataclass
 from pathlib import Path, PurePath
 
 from bythebook.errors import InputError
-from bythebook.reading.layout import find_book
+from bythebook.fetching.address import Repository, find_address, is_address
+from bythebook.reading.layout import check_book_id, find_book
 
 
 @dataclass(frozen=True)
 class Source:
-    """A book and the folder to read it from."""
+    """A book and where to read it from: a folder, a file, a web or git address."""
 
     book_id: str
-    folder: Path
+    place: Path | str
 
 
-async def find_new_book(books_folder: Path | None, path: str, book_id: str | None) -> Source:
-    """The book in a folder that a request named, which must be below the books folder."""
+async def find_new_book(
+    books_folder: Path | None, path: str, book_id: str | None, *, elsewhere: bool = False
+) -> Source:
+    """The book that a request named: a folder or file below the books folder, or, if `elsewhere`
+    is allowed, a web or git address."""
+    if "://" in path:
+        return _elsewhere(path, book_id, elsewhere)
     return await asyncio.to_thread(_find, books_folder, path, book_id)
+
+
+def _elsewhere(path: str, book_id: str | None, allowed: bool) -> Source:
+    """Only by HTTP: over SSH the service would show its own key to whom the request names."""
+    if not allowed:
+        raise _refused(
+            "This service fetches no new books from elsewhere.",
+            "Ingest it with `bythebook ingest` once, or set BYTHEBOOK_FETCH_OVER_HTTP=true.",
+        )
+    try:
+        address = find_address(path)
+    except InputError as problem:
+        raise _refused(problem.message, problem.action) from problem
+    if address is None or (isinstance(address, Repository) and not address.is_web):
+        raise _refused("Only addresses with http or https are fetched.", "Give such an address.")
+    return Source(book_id or check_book_id(address.book_id), address.text)
 
 
 def _find(books_folder: Path | None, path: str, book_id: str | None) -> Source:
@@ -31,24 +53,27 @@ def _find(books_folder: Path | None, path: str, book_id: str | None) -> Source:
         )
     folder = folder_below(books_folder, path)
     try:
+        if is_address(str(folder)):  # a bare repository is no folder of pages
+            raise InputError("The path leads to a git repository.", action="Give a folder.")
         return Source(find_book(folder, book_id).book_id, folder)
     except InputError as problem:
         raise _refused(problem.message, problem.action) from problem
 
 
 def folder_below(books_folder: Path, path: str) -> Path:
-    """The folder itself, without links. What lies outside is refused in the same words whether it
-    exists or not."""
+    """The folder or file itself, without links. What lies outside is refused in the same words
+    whether it exists or not."""
     outside = _refused(
-        "The path does not lead to a folder in the books folder.",
-        "Give the path of a folder relative to BYTHEBOOK_BOOKS_FOLDER, without `..`.",
+        "The path does not lead to a folder or file in the books folder.",
+        "Give the path of a folder or file relative to BYTHEBOOK_BOOKS_FOLDER, without `..`.",
     )
     if "\0" in path or "://" in path or path.startswith("~") or ".." in PurePath(path).parts:
         raise outside
     try:
         top = books_folder.resolve(strict=True)
         folder = (top / path).resolve()
-        inside = folder != top and folder.is_relative_to(top) and folder.is_dir()
+        inside = folder != top and folder.is_relative_to(top)
+        inside = inside and (folder.is_dir() or folder.is_file())
     except (OSError, RuntimeError, ValueError):  # a circle of links, or a name no system can hold
         raise outside from None
     if not inside:

@@ -27,9 +27,11 @@ class Push(BaseModel):
     repository: Repository
     deleted: bool = False
 
-    def why_ignored(self) -> str | None:
-        """None if it changes the branch that is published."""
-        if self.ref != f"refs/heads/{self.repository.default_branch}":
+    def why_ignored(self, branch: str | None = None) -> str | None:
+        """None if it changes the branch that the book is read from, else the default one."""
+        if branch and self.ref != f"refs/heads/{branch}":
+            return f"It is not a push to {branch}."
+        if not branch and self.ref != f"refs/heads/{self.repository.default_branch}":
             return "It is not a push to the default branch."
         return "The branch was deleted." if self.deleted else None
 

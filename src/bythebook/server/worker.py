@@ -9,6 +9,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from bythebook.errors import BookError, BusyError
+from bythebook.fetching.address import is_address
 from bythebook.library import Library
 from bythebook.models.job import IngestionJob
 from bythebook.models.vocabulary import IngestionMode
@@ -69,7 +70,7 @@ class Worker:
                 return waiting
             if not push:
                 await self._refuse_second(source.book_id, others)
-            job = await self.jobs.queue(source.book_id, mode, str(source.folder))
+            job = await self.jobs.queue(source.book_id, mode, str(source.place))
             self._pulls[job.job_id] = push
             self.waiting += 1
         self._wake.set()
@@ -142,6 +143,8 @@ class Worker:
         async with self._changing:  # a push that finds the job still waiting counts on it
             webhooks = settings.webhook_secret is not None
             wanted = self._pulls.pop(job.job_id, webhooks)
+        if is_address(job.source or ""):  # fetched by the job itself
+            return
         folder = Path(job.source or "")
         if wanted and settings.webhook_pull and await asyncio.to_thread(is_checkout, folder):
             await pull(folder)

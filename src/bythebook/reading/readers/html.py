@@ -7,7 +7,7 @@ from itertools import accumulate
 
 from bythebook.errors import InputError
 from bythebook.reading.converted import Converted
-from bythebook.reading.readers.html_text import HtmlText
+from bythebook.reading.readers.html_text import FURNITURE, HtmlText
 from bythebook.reading.readers.tokens import VOID, Token, decoded, tokens
 from bythebook.reading.readers.writer import Writer
 
@@ -27,7 +27,7 @@ def read(data: bytes, path: str) -> Converted:
     if not has_title(found[start:end]):
         writer.heading(1, title_of(found))
     skipped = AROUND_MAIN if whole else AROUND_MAIN - {"header"}
-    HtmlText(writer, found[start:end], skipped=skipped).write()
+    HtmlText(writer, found[start:end], skipped=skipped, furniture=FURNITURE).write()
     return writer.finish(language=language_of(found))
 
 

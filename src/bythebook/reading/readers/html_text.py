@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import cached_property
+from itertools import accumulate
 
 from bythebook.reading.readers.tokens import VOID, Token
 from bythebook.reading.readers.writer import Writer, code_span
@@ -15,6 +17,15 @@ HIDDEN = frozenset(
 HIDDEN_ROLES = frozenset({"navigation", "banner", "contentinfo", "search", "complementary"})
 MAY_HIDE = re.compile(r"hidden|display|role|linenos|headerlink|anchor|hash-link", re.IGNORECASE)
 HIDING_CLASSES = frozenset({"headerlink", "anchor", "hash-link", "anchorjs-link", "linenos"})
+# What sites call the parts around their text, as a class or id.
+FURNITURE = frozenset(
+    "sidebar sphinxsidebar side-bar navbar nav-bar breadcrumb breadcrumbs toc table-of-contents "
+    "on-this-page pagination pager prev-next skip-link skip-nav skip-to-content cookie-banner "
+    "cookie-consent cookie-notice site-header site-footer page-footer edit-this-page".split()
+)
+MAY_BE_FURNITURE = re.compile("|".join(sorted(FURNITURE)), re.IGNORECASE)
+# An element with more of the page's text than this is no furniture, whatever it is called.
+LARGE_SHARE = 0.4
 CODE = frozenset({"code", "kbd", "samp", "tt"})
 INLINE = frozenset(
     "a abbr b bdi bdo big cite data del dfn em font i img ins label mark q rp rt ruby s small span "
@@ -32,7 +43,8 @@ BREAK = "\x00"
 
 class HtmlText:
     """Goes through the tokens of a page once and writes what a reader sees. `base` is the link to
-    the page, `levels` how much deeper its headings are."""
+    the page, `levels` how much deeper its headings are; `furniture` are classes and ids of what is
+    around the text."""
 
     def __init__(
         self,
@@ -40,12 +52,14 @@ class HtmlText:
         found: Sequence[Token],
         *,
         skipped: frozenset[str] = frozenset(),
+        furniture: frozenset[str] = frozenset(),
         base: str = "",
         levels: int = 0,
     ) -> None:
         self.writer = writer
         self.found = found
         self.skipped = skipped
+        self.furniture = furniture
         self.base = base
         self.levels = levels
         self.ends = _ends(found)
@@ -67,7 +81,7 @@ class HtmlText:
                 self._add_text(token)
             elif token.kind == "close":
                 self._close(token.name)
-            elif self._is_hidden(token):
+            elif self._is_hidden(token) or self._is_furniture(token, index - 1):
                 index = self._after(index - 1)
             else:
                 index = self._open(token, index - 1)
@@ -92,6 +106,22 @@ class HtmlText:
             or bool(HIDING_CLASSES & set(attributes.get("class", "").split()))
             or "display:none" in attributes.get("style", "").replace(" ", "")
         )
+
+    def _is_furniture(self, token: Token, index: int) -> bool:
+        if not self.furniture or not token.raw or not MAY_BE_FURNITURE.search(token.raw):
+            return False
+        attributes = token.attributes()
+        names = {*attributes.get("class", "").lower().split(), attributes.get("id", "").lower()}
+        if not names & self.furniture:
+            return False
+        end = self.ends.get(index, index)
+        return self._letters[end] - self._letters[index] <= LARGE_SHARE * self._letters[-1]
+
+    @cached_property
+    def _letters(self) -> list[int]:
+        """Letters before each token."""
+        counts = (len(token.raw.strip()) if token.kind == "text" else 0 for token in self.found)
+        return list(accumulate(counts, initial=0))
 
     def _open(self, token: Token, index: int) -> int:
         """Take in what begins here; the index to go on with."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Header, Query, Request, Response
@@ -10,7 +9,8 @@ from fastapi import Path as InPath
 from fastapi.responses import JSONResponse
 from pydantic import BaseModel, ConfigDict, Field
 
-from bythebook.errors import NotAllowed
+from bythebook.errors import BookNotFound, NotAllowed
+from bythebook.fetching.address import Repository, stored_address
 from bythebook.ingestion.jobs import no_such_job
 from bythebook.models.changes import BookChanges
 from bythebook.models.job import IngestionJob
@@ -31,7 +31,9 @@ MAX_JOB_ID = 2**31 - 1
 BookId = Annotated[str | None, Query(pattern=BOOK_ID, description="Id of a book.")]
 NewPath = Annotated[
     str | None,
-    Query(min_length=1, max_length=1000, description="Folder below BYTHEBOOK_BOOKS_FOLDER."),
+    Query(
+        min_length=1, max_length=1000, description="Folder or file below BYTHEBOOK_BOOKS_FOLDER."
+    ),
 ]
 LOCATION: dict[str, Any] = {
     "Location": {"description": "Where the job can be followed.", "schema": {"type": "string"}}
@@ -61,8 +63,8 @@ class IngestionRequest(BaseModel):
         default=None,
         min_length=1,
         max_length=1000,
-        description="Folder of the book below BYTHEBOOK_BOOKS_FOLDER; the one that it was last "
-        "read from without it.",
+        description="Folder or file of the book below BYTHEBOOK_BOOKS_FOLDER, or a web or git "
+        "address if BYTHEBOOK_FETCH_OVER_HTTP is set; where it was last read from without it.",
     )
     mode: IngestionMode = Field(
         default="incremental",
@@ -135,7 +137,7 @@ async def changes(
 ) -> BookChanges:
     """Compare a book's files with the index; nothing is written."""
     source = await _source(caller, service, book_id, path)
-    return await service.library.changes(source.folder, book_id=source.book_id)
+    return await service.library.changes(source.place, book_id=source.book_id)
 
 
 @router.post(
@@ -172,15 +174,16 @@ async def webhook(
     ] = None,
     x_github_event: Annotated[str | None, Header(description="`push` or `ping`.")] = None,
 ) -> WebhookReply | JSONResponse:
-    """A push to the default branch brings the book up to date, after a `git pull` where its
-    folder is a checkout. The signature takes the place of a key."""
+    """A push to the default branch, or to the one that the book was ingested from, brings the book
+    up to date: from its git address, or after a `git pull` where its folder is a checkout. The
+    signature takes the place of a key."""
     body = await request.body()
     check_signature(service.settings.webhook_secret, x_hub_signature_256, body)
     if x_github_event == "ping":
         return WebhookReply(status="pong")
     if x_github_event != "push":
         return WebhookReply(status="ignored", reason="It is not a push.")
-    ignored = read_push(body).why_ignored()
+    ignored = read_push(body).why_ignored(await _branch(service, book_id))
     if ignored:
         return WebhookReply(status="ignored", reason=ignored)
     queued = await _take_push(service, book_id, body)
@@ -188,12 +191,21 @@ async def webhook(
     return JSONResponse(queued.model_dump(mode="json"), 202, headers)
 
 
+async def _branch(service: Service, book_id: str | None) -> str | None:
+    """The branch that was chosen for a book from a git address."""
+    try:
+        address = stored_address((await service.library.book(book_id)).source)
+    except BookNotFound:  # said once it matters
+        return None
+    return address.ref or None if isinstance(address, Repository) else None
+
+
 async def _take_push(service: Service, book_id: str | None, body: bytes) -> IngestionJob:
     book = await service.library.book(book_id)
     seen = Deliveries(service.library.engine)
     digest = await seen.note(book.book_id, body)
     try:
-        return await service.worker.submit(Source(book.book_id, Path(book.source)), push=True)
+        return await service.worker.submit(Source(book.book_id, book.source), push=True)
     except BaseException:
         await seen.forget(digest)
         raise
@@ -204,10 +216,13 @@ async def _source(
 ) -> Source:
     if path is None:
         book = await caller.book(service.library, book_id)
-        return Source(book.book_id, Path(book.source))
+        return Source(book.book_id, book.source)
     if book_id is not None and not caller.may_read(book_id):
         raise unknown_book(book_id)
-    source = await find_new_book(service.settings.books_folder, path, book_id)
+    settings = service.settings
+    source = await find_new_book(
+        settings.books_folder, path, book_id, elsewhere=settings.fetch_over_http
+    )
     if not caller.may_read(source.book_id):
         raise NotAllowed(
             f"This key is for certain books, and {source.book_id!r} is not one of them.",

@@ -1,0 +1,1 @@
+"""Books from elsewhere: web sites and git repositories, kept as folders below the home."""

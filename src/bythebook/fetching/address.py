@@ -1,0 +1,214 @@
+"""Where a book is: a folder or file, a web site, or a git repository."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import parse_qs, quote, urlsplit
+
+from bythebook.errors import InputError
+from bythebook.fetching.urls import normalise
+from bythebook.reading.layout import GENERIC_FOLDERS
+
+SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:(?=:|//)")
+# git@host:owner/repository.git
+SSH_SHORT = re.compile(r"\w[\w.-]*@\w[\w.-]*:[^\s:-][^\s:]*")
+# Hosts on which an address of two parts is a repository.
+FORGES = frozenset({"github.com", "gitlab.com", "codeberg.org", "bitbucket.org"})
+CHOICE = re.compile(r"#(?=(?:ref|path)=)")
+REF = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_./+@-]{0,199}")
+PASSWORD = re.compile(r"//[^/@\s]*@")
+
+
+@dataclass(frozen=True)
+class Site:
+    """A web site, by its start page or its sitemap."""
+
+    url: str
+
+    @property
+    def text(self) -> str:
+        return self.url
+
+    @property
+    def book_id(self) -> str:
+        parts = urlsplit(self.url)
+        path = re.sub(r"(?:sitemap|index)?(?:[^/]*\.(?:xml|xml\.gz|html?))?$", "", parts.path)
+        return _slug(f"{parts.hostname or ''}{path}".replace("/", "-"))
+
+    @property
+    def key(self) -> str:
+        return _key(self.book_id, self.text)
+
+
+@dataclass(frozen=True)
+class Repository:
+    """A git repository, a branch, tag or commit of it, and a folder or file in it."""
+
+    url: str
+    ref: str = ""
+    path: str = ""
+
+    @property
+    def text(self) -> str:
+        """What is stored with the book; it can be given again as it is."""
+        chosen = [("ref", self.ref), ("path", self.path)]
+        part = "&".join(f"{name}={quote(value, safe='/')}" for name, value in chosen if value)
+        # Else it would be taken for a site.
+        url = f"git+{self.url}" if self.is_web and not self.url.endswith(".git") else self.url
+        return f"{url}#{part}" if part else url
+
+    @property
+    def name(self) -> str:
+        """`repository`; of one that is only called `docs`, `owner-docs`."""
+        segments = [part for part in re.split(r"[/:\\]+", self.url.rstrip("/")) if part]
+        names = [_slug(part.removesuffix(".git")) for part in segments[-2:] if part != ".git"]
+        if names[-1] in GENERIC_FOLDERS and len(names) > 1:
+            return "-".join(names)
+        return names[-1]
+
+    @property
+    def book_id(self) -> str:
+        return self.name
+
+    @property
+    def key(self) -> str:
+        return _key(self.name, f"{self.url}#{self.ref}")
+
+    @property
+    def is_local(self) -> bool:
+        return "://" not in self.url and not SSH_SHORT.fullmatch(self.url)
+
+    @property
+    def is_web(self) -> bool:
+        return self.url.startswith(("http://", "https://"))
+
+
+Address = Site | Repository
+
+
+def find_address(text: str, ref: str | None = None, path: str | None = None) -> Address | None:
+    """What the text names; None for a folder or file."""
+    plain, *choice = CHOICE.split(text, maxsplit=1)
+    chosen = parse_qs(choice[0]) if choice else {}
+    ref = ref or next(iter(chosen.get("ref", [])), "")
+    path = path or next(iter(chosen.get("path", [])), "")
+    git = plain.startswith("git+")
+    found = _found(plain.removeprefix("git+"), git or bool(ref or path))
+    if isinstance(found, Repository):
+        return Repository(found.url, _checked_ref(ref), _checked_path(path))
+    if ref or path:
+        raise InputError(
+            f"{_safe(plain)} is no git repository, so --ref and --path mean nothing.",
+            action="Leave them out, or give the repository's address.",
+        )
+    return found
+
+
+def is_address(text: str) -> bool:
+    return find_address(text) is not None
+
+
+def stored_address(text: str) -> Address | None:
+    """Of a source that is stored with a book, and may be from somebody else's archive."""
+    try:
+        return find_address(text)
+    except InputError:
+        return None
+
+
+def _found(text: str, git: bool) -> Address | None:
+    if SCHEME.match(text):
+        return _with_scheme(text, git)
+    if SSH_SHORT.fullmatch(text) and not _exists(text):
+        return Repository(text)
+    if text.endswith(".git") and _is_repository(Path(text)):
+        return Repository(str(Path(text).resolve()))
+    return None
+
+
+def _with_scheme(text: str, git: bool) -> Address:
+    scheme = text.partition(":")[0].lower()
+    if scheme not in ("http", "https", "ssh") or "::" in text.partition("/")[0]:
+        action = "Give a web address that begins with https, or git@host:owner/repository.git."
+        if scheme == "file":
+            action = "Give the path itself, without file://."
+        raise InputError(f"Addresses with {scheme}: can't be fetched.", action=action)
+    if not text.isprintable():
+        raise InputError("The address holds signs that none has.", action="Check it.")
+    try:
+        parts = urlsplit(text)
+    except ValueError as problem:
+        raise _wrong(text) from problem
+    if scheme == "ssh":
+        if parts.password is not None or not parts.hostname or parts.hostname.startswith("-"):
+            raise _with_password() if parts.password is not None else _wrong(text)
+        return Repository(text)
+    if "@" in parts.netloc:
+        raise _with_password()
+    url = normalise(text)
+    if url is None:
+        raise _wrong(text)
+    segments = [part for part in urlsplit(url).path.split("/") if part]
+    forge = urlsplit(url).hostname in FORGES and len(segments) == 2
+    if git or forge or url.endswith(".git"):
+        return Repository(url.rstrip("/"))
+    return Site(url)
+
+
+def _with_password() -> InputError:
+    return InputError(
+        "The address holds a name or password, which would be stored with the book.",
+        action="Leave it out; for git use a credential helper or SSH, for sites a public address.",
+    )
+
+
+def _wrong(text: str) -> InputError:
+    return InputError(f"{_safe(text)} is no address that can be fetched.", action="Check it.")
+
+
+def _safe(text: str) -> str:
+    return PASSWORD.sub("//", text)
+
+
+def _checked_ref(ref: str) -> str:
+    if ref and (not REF.fullmatch(ref) or ".." in ref or "@{" in ref or ref.endswith(".lock")):
+        raise InputError(
+            f"{ref!r} can't be a branch, tag or commit.", action="Check --ref, or leave it out."
+        )
+    return ref
+
+
+def _checked_path(path: str) -> str:
+    parts = [part for part in path.replace("\\", "/").split("/") if part not in ("", ".")]
+    if ".." in parts or ".git" in (part.lower() for part in parts) or not path.isprintable():
+        raise InputError(
+            f"{path!r} is not a path in a repository.",
+            action="Give a folder or file relative to its root, without `..`.",
+        )
+    return "/".join(parts)
+
+
+def _exists(text: str) -> bool:
+    try:
+        return Path(text).exists()
+    except OSError:
+        return False
+
+
+def _is_repository(path: Path) -> bool:
+    try:
+        return (path / "HEAD").is_file() and (path / "objects").is_dir()
+    except OSError:
+        return False
+
+
+def _slug(name: str) -> str:
+    return re.sub(r"[^a-z0-9._-]+", "-", name.lower()).strip("-._")[:60] or "book"
+
+
+def _key(name: str, text: str) -> str:
+    """A folder's name for the source; the tilde keeps it apart from books' ids."""
+    return f"{name}~{hashlib.sha256(text.encode()).hexdigest()[:12]}"
