@@ -11,6 +11,7 @@ PACKAGE = Path(bythebook.__file__).parent
 # A part may import those of its own height or lower ones, and of its own height only itself.
 HEIGHTS = {
     "errors": 0,
+    "fetch_settings": 0,
     "platform_settings": 0,
     "models": 1,
     "settings": 1,

@@ -11,6 +11,7 @@ from pydantic import Field, SecretStr, ValidationError, field_validator
 from pydantic_settings import SettingsConfigDict
 
 from bythebook.errors import ConfigurationError
+from bythebook.fetch_settings import FetchSettings
 from bythebook.platform_settings import PlatformSettings
 
 EmbedderName = Literal["built-in", "openai", "cohere"]
@@ -20,7 +21,7 @@ AnswererName = Literal["auto", "built-in", "openai"]
 REFUSAL = "I don't have information about that in the book content"
 
 
-class Settings(PlatformSettings):
+class Settings(FetchSettings, PlatformSettings):
     """What an operator may choose. Names follow the variables the field's users already know."""
 
     model_config = SettingsConfigDict(
@@ -60,49 +61,6 @@ class Settings(PlatformSettings):
         le=20,
         validation_alias="BYTHEBOOK_MAX_FILE_MB",
         description="A larger file of a book is reported and skipped.",
-    )
-    fetch_pages: int = Field(
-        default=2000,
-        ge=1,
-        le=100_000,
-        validation_alias="BYTHEBOOK_FETCH_PAGES",
-        description="Most pages that are fetched of a web site.",
-    )
-    fetch_depth: int = Field(
-        default=20,
-        ge=0,
-        validation_alias="BYTHEBOOK_FETCH_DEPTH",
-        description="How many links away from the start page a page may be.",
-    )
-    fetch_delay: float = Field(
-        default=0.2,
-        ge=0,
-        validation_alias="BYTHEBOOK_FETCH_DELAY",
-        description="Seconds between two requests to a web site; a longer Crawl-delay of its "
-        "robots.txt is kept.",
-    )
-    fetch_page_seconds: float = Field(
-        default=20.0,
-        gt=0,
-        validation_alias="BYTHEBOOK_FETCH_PAGE_SECONDS",
-        description="Seconds that one page of a web site may take.",
-    )
-    fetch_minutes: float = Field(
-        default=60.0,
-        gt=0,
-        validation_alias="BYTHEBOOK_FETCH_MINUTES",
-        description="Minutes that fetching a web site or a git repository may take in all.",
-    )
-    fetch_private: str = Field(
-        default="",
-        validation_alias="BYTHEBOOK_FETCH_PRIVATE",
-        description="Private addresses that may be fetched from, with commas between: "
-        "10.1.0.0/16, 127.0.0.1:8080, [::1]:80. None by default.",
-    )
-    fetch_over_http: bool = Field(
-        default=False,
-        validation_alias="BYTHEBOOK_FETCH_OVER_HTTP",
-        description="Whether a request to the service may name a web or git address as a new book.",
     )
     openai_api_key: SecretStr | None = Field(
         default=None,

@@ -11,7 +11,7 @@ from uuid import uuid4
 import httpx
 
 from bythebook.index.server import ServerStore
-from examples.reading import EXAMPLES
+from examples.example_files import EXAMPLES
 
 ROOT = EXAMPLES.parent
 PAGE = ROOT / "docs" / "capacity.md"

@@ -6,7 +6,7 @@ import re
 import tomllib
 from typing import Any
 
-from examples.reading import EXAMPLES, PINNED, SETTINGS, documents, open_routes
+from examples.example_files import EXAMPLES, PINNED, SETTINGS, documents, open_routes
 
 FOLDER = EXAMPLES / "compose"
 (COMPOSE,) = documents("compose/compose.yaml")

@@ -9,7 +9,15 @@ import httpx
 
 from bythebook.server.app import make_app
 from bythebook.settings import Settings
-from examples.reading import EXAMPLES, PINNED, SECRETS, SETTINGS, documents, metrics, open_routes
+from examples.example_files import (
+    EXAMPLES,
+    PINNED,
+    SECRETS,
+    SETTINGS,
+    documents,
+    metrics,
+    open_routes,
+)
 
 FOLDER = EXAMPLES / "kubernetes"
 Manifest = dict[str, Any]

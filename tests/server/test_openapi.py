@@ -56,8 +56,9 @@ async def test_schemathesis_finds_nothing(
     sample_home: Path, database_url: str, tmp_path: Path
 ) -> None:
     await copy_catalog(f"sqlite:///{sample_home / 'bythebook.db'}", database_url)
-    how = {"database_url": database_url, "rate_limit": 0, "webhook_secret": "a secret of the test"}
-    async with running(sample_home, **how) as up:
+    unlimited = {"rate_limit": 0, "reader_rate_limit": 0, "key_guesses": 0}
+    how = {"database_url": database_url, "webhook_secret": "a secret of the test"}
+    async with running(sample_home, **how, **unlimited) as up:
         _, key = await up.service.keys.create("schemathesis", ("admin",))
         await check(up, key, tmp_path)
         jobs = await up.http.get("/ingestion/status", headers={"X-API-Key": key})

@@ -131,7 +131,7 @@ class Ingestion:
     async def _note_seen(self, plan: Plan, state: IngestionState) -> None:
         """So that the next run need not read again what this one read for nothing."""
         unchanged = state.records.keys() - {*plan.process, *plan.deleted, *plan.failed}
-        settled = {file: seen for file in unchanged if (seen := plan.seen[file])}
+        settled = {file: seen for file in unchanged if (seen := plan.seen.get(file))}
         news = {f: seen for f, seen in settled.items() if seen != state.records[f].seen}
         await self.catalog.note_seen(self.book.book_id, news)
 
