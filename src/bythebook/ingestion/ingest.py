@@ -42,8 +42,10 @@ if TYPE_CHECKING:
 BATCH_CHUNKS = 32
 # Batches waiting behind the one that is being embedded, so that no core runs dry.
 BATCHES_AHEAD = 2
+# Chunks in one write where all of them are embedded already.
+WRITE_CHUNKS = 256
 # Chunks after which the index is flushed: it stops every thread, and a crash costs no embedding.
-SAVE_CHUNKS = 256
+SAVE_CHUNKS = 1024
 MAX_WARNINGS = 100
 
 OnProgress = Callable[[IngestionJob], None]
@@ -208,7 +210,7 @@ class Ingestion:
             pages.append(_Page(file, file_hash, document, head, known))
             chunks += len(document.chunks)
             missing += sum(embedding_key(one) not in known.vectors for one in document.chunks)
-            if missing >= BATCH_CHUNKS or chunks >= SAVE_CHUNKS:
+            if missing >= BATCH_CHUNKS or chunks >= WRITE_CHUNKS:
                 break
         return pages
 
