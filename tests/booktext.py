@@ -66,3 +66,11 @@ def unpack(archive: Path, folder: Path) -> None:
     how = {"filter": "data"} if hasattr(tarfile, "data_filter") else {}
     with tarfile.open(archive) as opened:
         opened.extractall(folder, **how)  # type: ignore[arg-type]
+
+
+# Enough to answer "What is a canary?"; the word is in every sentence, heading and file name.
+CANARIES = {
+    "canary.md": "# What a canary is\n\nA canary is a small songbird.\n",
+    "canary-mine.md": "# A canary in a mine\n\nA canary faints before a miner does.\n",
+    "canary-pet.md": "# A canary as a pet\n\nA canary is kept in a cage, and sings.\n",
+}

@@ -17,6 +17,7 @@ from bythebook.models.state_machine import AGENT_STATES
 from bythebook.server.events import EVENTS
 from bythebook.server.metrics import Metrics
 from bythebook.settings import Settings
+from bythebook.tracing.spans import Attributes, sent_name
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
@@ -74,6 +75,12 @@ def test_every_streamed_event_and_metric_is_documented() -> None:
     figures = Metrics().render()[0].decode()
     for name in set(re.findall(r"^# HELP (bythebook_\w+)", figures, re.MULTILINE)):
         assert f"`{name}`" in documented
+
+
+def test_every_attribute_of_a_span_is_documented() -> None:
+    documented = text_of("service.md")
+    for name in Attributes.__annotations__:
+        assert f"`{sent_name(name)}`" in documented
 
 
 def test_every_field_of_a_response_is_documented() -> None:

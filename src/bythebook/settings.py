@@ -13,6 +13,7 @@ from pydantic_settings import SettingsConfigDict
 from bythebook.errors import ConfigurationError
 from bythebook.fetch_settings import FetchSettings
 from bythebook.platform_settings import PlatformSettings
+from bythebook.tracing_settings import TracingSettings
 
 EmbedderName = Literal["built-in", "openai", "cohere"]
 AnswererName = Literal["auto", "built-in", "openai"]
@@ -21,7 +22,7 @@ AnswererName = Literal["auto", "built-in", "openai"]
 REFUSAL = "I don't have information about that in the book content"
 
 
-class Settings(FetchSettings, PlatformSettings):
+class Settings(FetchSettings, PlatformSettings, TracingSettings):
     """What an operator may choose. Names follow the variables the field's users already know."""
 
     model_config = SettingsConfigDict(

@@ -13,6 +13,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from starlette.types import Receive, Scope, Send
 
 from bythebook.models.answer import Answer, ToolCall
+from bythebook.models.health import HEALTH_EXAMPLE, Dependency, Health
 from bythebook.retrieval.confidence import assess
 from bythebook.server.metrics import Metrics, route_of
 
@@ -92,7 +93,8 @@ def test_requests_in_flight_go_up_and_down_whatever_happens() -> None:
 def test_turns_are_counted_by_what_became_of_them() -> None:
     metrics = Metrics()
     metrics.answered(ANSWER, 1.5)
-    metrics.answered(replace(ANSWER, refused=True, tool_calls=(), removed=0), 0.5)
+    refusal = replace(ANSWER, refused=True, status="fallback", tool_calls=(), removed=0)
+    metrics.answered(refusal, 0.5)
     metrics.answered(replace(ANSWER, status="fallback", model="built-in", tokens_used=0), 0.1)
     metrics.turn_failed("stand-in", 2.0)
     metrics.turn_cancelled("stand-in", 0.2)
@@ -104,6 +106,35 @@ def test_turns_are_counted_by_what_became_of_them() -> None:
     assert value(metrics, "searches_total", by="answer") == 4
     assert value(metrics, "sentences_removed_total") == 2
     assert value(metrics, "fallback_answers_total") == 1
+    level = ANSWER.confidence.confidence_level
+    assert value(metrics, "answers_total", outcome="answered", confidence=level) == 2
+    assert value(metrics, "answers_total", outcome="refused", confidence=level) == 1
+
+
+def test_steps_are_timed_and_what_has_its_own_figure_is_not() -> None:
+    metrics = Metrics()
+    metrics.step_ended("model", "failed", 0.02)
+    metrics.step_ended("turn", "ok", 0.02)
+    metrics.first_sentence(0.2)
+    failed = {"step": "model", "outcome": "failed"}
+    assert value(metrics, "step_seconds_count", **failed) == 1
+    assert value(metrics, "step_seconds_bucket", **failed, le="0.01") == 0
+    assert value(metrics, "step_seconds_count", step="turn", outcome="ok") is None
+    assert value(metrics, "first_sentence_seconds_count") == 1
+
+
+def test_a_dependency_is_up_down_or_not_there() -> None:
+    metrics = Metrics()
+    health = Health.model_validate(HEALTH_EXAMPLE)
+    one = Dependency(status="ok")
+    told = {"index": one, "database": Dependency(status="down")}
+    unused = {"language_model": Dependency(status="not used")}
+    metrics.dependencies(health.model_copy(update={"dependencies": {**told, **unused}}))
+    assert value(metrics, "dependency_up", dependency="index") == 1
+    assert value(metrics, "dependency_up", dependency="database") == 0
+    assert value(metrics, "dependency_up", dependency="language_model") is None
+    metrics.dependencies(health.model_copy(update={"dependencies": {"database": one}}))
+    assert value(metrics, "dependency_up", dependency="database") == 1
 
 
 def test_the_rest_is_counted() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Sequence
 
 from bythebook.agent import prompts
@@ -15,6 +16,7 @@ from bythebook.language.detect import language_name
 from bythebook.models.answer import Answer, Status
 from bythebook.models.conversation import Conversation
 from bythebook.settings import Settings
+from bythebook.tracing.spans import span
 
 # What models say in their own words when the results are silent. It is no claim about the book's
 # subject, so there is nothing to verify, and the refusal sentence says it better.
@@ -40,20 +42,30 @@ class Answering:
             state.passages, asked.book.language, asked.question, translated=self._translates
         )
         self._cut = False
+        self._first_words_at: float | None = None
 
     async def answer(self, conversation: Conversation, status: Status) -> Answer:
         try:
-            await self._writer.search_and_write(
-                self._state, conversation, lambda text: self._show(self._releaser.feed(text))
-            )
+            await self._writer.search_and_write(self._state, conversation, self._verify)
         except ModelError:
             if not self._releaser.text or self._settings.model_down == "error":
                 raise
             self._cut = True
         if self._state.problem:
             raise self._state.problem
-        self._show(self._releaser.finish(complete=not self._cut))
-        return self._conclude("fallback" if self._cut else status)
+        with span("verify", since=self._first_words_at) as told:
+            self._show(self._releaser.finish(complete=not self._cut))
+            answer = self._conclude("fallback" if self._cut else status)
+            told.note(
+                sentences=len(answer.sentences),
+                removed=answer.removed,
+                citations=len(answer.citations),
+            )
+        return answer
+
+    def _verify(self, text: str) -> None:
+        self._first_words_at = self._first_words_at or time.perf_counter()
+        self._show(self._releaser.feed(text))
 
     def _show(self, released: Sequence[str]) -> None:
         for text in released:

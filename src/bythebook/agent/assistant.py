@@ -24,6 +24,7 @@ from bythebook.models.chunk import now
 from bythebook.models.conversation import Conversation, Turn
 from bythebook.models.search import SearchFilters
 from bythebook.quoting.followup import questions_of, standalone
+from bythebook.tracing.spans import Attributes, span
 
 if TYPE_CHECKING:
     from bythebook.agent.language_model import LanguageModel
@@ -121,7 +122,7 @@ class Assistant:
             conversation.add(Turn.of(answer, asked_at))
             return Done(answer)
 
-        task = asyncio.create_task(self._in_time(work))
+        task = asyncio.create_task(self._traced(work))
         self._turns.add(task)
 
         def ended(turn: asyncio.Task[Terminal]) -> None:
@@ -138,6 +139,15 @@ class Assistant:
         finally:
             task.cancel()
             await asyncio.gather(task, return_exceptions=True)
+
+    async def _traced(self, work: Callable[[], Awaitable[Terminal]]) -> Terminal:
+        with span("turn", model=self.model_name) as told:
+            ended = await self._in_time(work)
+            if isinstance(ended, Failed):
+                told.failed(ended.error)
+            else:
+                told.note(**_told_of(ended.answer))
+            return ended
 
     async def _in_time(self, work: Callable[[], Awaitable[Terminal]]) -> Terminal:
         seconds = self.settings.turn_timeout
@@ -218,6 +228,17 @@ class Assistant:
         return await Answering(state.anew(), self._quoter, self.settings).answer(
             conversation, "fallback"
         )
+
+
+def _told_of(answer: Answer) -> Attributes:
+    return {
+        "outcome": "refused" if answer.refused else "answered",
+        "confidence": answer.confidence.confidence_level,
+        "model": answer.model,
+        "tokens": answer.tokens_used,
+        "searches": len(answer.tool_calls),
+        "passages": len(answer.passages),
+    }
 
 
 def _stopped() -> Overloaded:

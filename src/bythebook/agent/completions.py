@@ -38,6 +38,7 @@ class Completions:
         pieces = await self._client.post(
             "/chat/completions",
             body=self._request(instructions, items, settings, tools),
+            options={"headers": settings.extra_headers or {}},
             cast_to=object,
             stream=True,
             stream_cls=AsyncStream[object],

@@ -8,7 +8,13 @@ from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing
 from typing import Any, TypeVar
 
-from agents import Model, ModelBehaviorError, ModelResponse, OpenAIChatCompletionsModel
+from agents import (
+    Model,
+    ModelBehaviorError,
+    ModelResponse,
+    ModelSettings,
+    OpenAIChatCompletionsModel,
+)
 from agents.items import TResponseStreamEvent
 from openai import (
     APIConnectionError,
@@ -25,6 +31,7 @@ from bythebook.agent.responses import events_of
 from bythebook.errors import ModelError
 from bythebook.models.address import shown_address
 from bythebook.settings import Settings
+from bythebook.tracing.spans import Span, span
 
 # A server that asks for a longer pause than this is reported at once.
 LONGEST_PAUSE = 30.0
@@ -76,8 +83,10 @@ class LanguageModel(Model):
         for attempt in range(self._settings.retries + 1):
             self._refuse_while_open()
             try:
-                async with asyncio.timeout(self._settings.completion_timeout):
-                    reply = await self._whole.get_response(*args, **kwargs)
+                with self._call(attempt) as told:
+                    traced = (*args[:2], _traced(args[2], told), *args[3:])
+                    async with asyncio.timeout(self._settings.completion_timeout):
+                        reply = await self._whole.get_response(*traced, **kwargs)
             except FAILURES as problem:
                 await self._pause_or_raise(problem, attempt)
             else:
@@ -98,14 +107,16 @@ class LanguageModel(Model):
             held: list[TResponseStreamEvent] = []
             passing = False
             try:
-                stream = self._pieces.stream(instructions, items, model_settings, tools)
-                timed = within(stream, self._settings.completion_timeout)
-                async with aclosing(timed) as events:
-                    async for event in events:
-                        held.append(event)
-                        passing = passing or event.type == "response.output_text.delta"
-                        while passing and held:
-                            yield held.pop(0)
+                with self._call(attempt) as told:
+                    traced = _traced(model_settings, told)
+                    stream = self._pieces.stream(instructions, items, traced, tools)
+                    timed = within(stream, self._settings.completion_timeout)
+                    async with aclosing(timed) as events:
+                        async for event in events:
+                            held.append(event)
+                            passing = passing or event.type == "response.output_text.delta"
+                            while passing and held:
+                                yield held.pop(0)
             except FAILURES as problem:
                 await self._pause_or_raise(problem, attempt, too_late=passing)
             else:
@@ -113,6 +124,9 @@ class LanguageModel(Model):
                 for event in held:
                     yield event
                 return
+
+    def _call(self, attempt: int) -> Span:
+        return span("model", current=False, model=self.name, attempt=attempt + 1)
 
     def _refuse_while_open(self) -> None:
         if self._breaker.open_for > 0:
@@ -177,6 +191,12 @@ class LanguageModel(Model):
             f"The language model did not accept the request (HTTP {status}).",
             f"Check OPENAI_MODEL and its limits, {QUOTE_INSTEAD}",
         )
+
+
+def _traced(settings: ModelSettings, told: Span) -> ModelSettings:
+    """With what lets the model's server go on with the trace, if there is one."""
+    headers = told.headers()
+    return settings.resolve(ModelSettings(extra_headers=headers)) if headers else settings
 
 
 # A stream that is not what it should be surfaces in the client as one of the last three.

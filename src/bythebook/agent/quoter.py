@@ -16,6 +16,7 @@ from bythebook.quoting.compose import Similarity, compose
 from bythebook.quoting.excerpt import Excerpt
 from bythebook.quoting.followup import standalone, wants_more
 from bythebook.settings import Settings
+from bythebook.tracing.spans import span
 
 NAME = "built-in (quotes the book)"
 
@@ -36,7 +37,8 @@ class Quoter:
         reply = await state.search(json.dumps({"query": state.asked.query}))
         if state.may_write:
             turns = conversation.window(self._settings.history_turns)
-            text = await self._compose(state, turns, json.loads(reply)["results"])
+            with span("quote", passages=len(state.passages)):
+                text = await self._compose(state, turns, json.loads(reply)["results"])
             write(text or self._settings.refusal)
 
     async def _compose(

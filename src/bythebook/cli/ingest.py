@@ -74,9 +74,15 @@ async def ingest(
 ) -> IngestionJob:
     """Ingest with a progress bar on a terminal and a line of result."""
     from bythebook.library import Library
+    from bythebook.settings import load_settings
+    from bythebook.tracing.sending import sending_traces
 
+    settings = load_settings()
     started = time.monotonic()
-    async with await Library.open() as library:
+    async with (
+        sending_traces(settings.tracing, settings.otlp_endpoint, settings.service_name),
+        await Library.open(settings) as library,
+    ):
         if source is None:
             known = await library.book(book_id)
             source, book_id = known.source, known.book_id

@@ -18,6 +18,7 @@ from qdrant_client.http.exceptions import (
 
 from bythebook.errors import BookError, ConfigurationError, StoreError
 from bythebook.models.address import shown_address
+from bythebook.tracing.spans import carry_on
 
 T = TypeVar("T")
 
@@ -85,6 +86,7 @@ class Connection:
                         api_key=self._api_key,
                         timeout=max(1, round(self._timeout)),
                         check_compatibility=False,
+                        event_hooks={"request": [carry_on]},
                     )
                 except ValueError as problem:
                     raise ConfigurationError(

@@ -33,6 +33,7 @@ from bythebook.models.job import IngestionJob
 from bythebook.models.state import IngestionRecord, IngestionState
 from bythebook.models.vocabulary import IngestionMode
 from bythebook.reading.layout import Book
+from bythebook.tracing.spans import note, spanned
 
 if TYPE_CHECKING:
     from bythebook.reading.document import Document
@@ -91,11 +92,14 @@ class Ingestion:
     def mode(self) -> IngestionMode:
         return self.job.mode
 
+    @spanned("ingest")
     async def run(self) -> IngestionJob:
         """Do the work and return the job; what is finished when something fails stays in."""
+        note(job_id=self.job.job_id, book_id=self.book.book_id)
         last = await self.jobs.last_ended(self.book.book_id)
         self.after_crash = last is not None and last.status != "completed"
         await self._run()
+        note(files=self.job.files_processed, chunks=self.job.chunks_embedded)
         self.job.status = "completed"
         self.job.completed_at = now()
         await self.jobs.save(self.job)
@@ -214,6 +218,7 @@ class Ingestion:
                 break
         return pages
 
+    @spanned("embed_batch")
     async def _embed(self, pages: list[_Page]) -> _Embedded:
         vectors: dict[EmbeddingKey, Vector] = {}
         missing: dict[EmbeddingKey, str] = {}
@@ -229,8 +234,10 @@ class Ingestion:
             embedded = await self.embedder.embed_documents(list(missing.values()))
             vectors |= dict(zip(missing, embedded.tolist(), strict=True))
             self.job.chunks_embedded += len(missing)
+            note(chunks=len(missing))
         return _Embedded(pages, vectors)
 
+    @spanned("write_batch")
     async def _write(self, store: VectorStore, plan: Plan, batch: _Embedded) -> None:
         await self._write_points(store, batch)
         self.unsaved += [self._record(page, plan) for page in batch.pages]

@@ -49,6 +49,7 @@ from bythebook.retrieval.states import (
     without_repeats,
 )
 from bythebook.retrieval.weights import WordWeights, weight_of
+from bythebook.tracing.spans import span
 
 if TYPE_CHECKING:
     import numpy as np
@@ -99,19 +100,28 @@ class Searcher:
         self.weights = WordWeights()
 
     async def search(self, query: SearchQuery) -> Found:
+        with span("search", book_id=query.book_id) as told:
+            found = await self._search(query)
+            told.note(passages=len(found.passages), candidates=found.total)
+            return found
+
+    async def _search(self, query: SearchQuery) -> Found:
         query = query.model_copy(update={"text": calm(query.text)})
         book = await self.catalog.recent_book(query.book_id)
         self._check_embedder(book)
         selection = await self._selection(query)
-        vector = await self.embedder.embed_query(query.text)
+        with span("embed"):
+            vector = await self.embedder.embed_query(query.text)
         calibration = calibration_for(self.embedder.name, self.home)
         term = term_to_define(query.text)
         wanted = max(query.limit, LOOKED_AT) + (FURTHER if term else 0)
         for attempt in range(SWITCHING_RETRIES):
-            evidence = await self.gather(book, selection, vector, query.text)
-            ranked = fuse(evidence.candidates, evidence.ceiling, calibration)
-            last = attempt == SWITCHING_RETRIES - 1
-            best = await self._best(ranked, wanted, newest_only=last)
+            with span("query"):
+                evidence = await self.gather(book, selection, vector, query.text)
+            with span("fuse", candidates=len(evidence.candidates)):
+                ranked = fuse(evidence.candidates, evidence.ceiling, calibration)
+                last = attempt == SWITCHING_RETRIES - 1
+                best = await self._best(ranked, wanted, newest_only=last)
             if best is not None:
                 break
             await asyncio.sleep(SWITCHING_PAUSE)

@@ -12,7 +12,7 @@ from typing import Any
 from weakref import WeakValueDictionary
 
 from bythebook.agent.assistant import Assistant
-from bythebook.agent.events import Done, Event, Failed
+from bythebook.agent.events import Done, Event, Failed, Token
 from bythebook.errors import BookError, BookNotFound, InputError
 from bythebook.models.answer import Answer
 from bythebook.models.chat import ChatRequest
@@ -93,9 +93,13 @@ class Conversations:
         started = time.perf_counter()
         model = self.assistant.model_name
         outcome: Event | None = None
+        waiting = True
         try:
             async with aclosing(self._turn(asked)) as events:
                 async for event in events:
+                    if waiting and isinstance(event, Token):
+                        waiting = False
+                        self.metrics.first_sentence(time.perf_counter() - started)
                     outcome = event
                     yield event
         finally:

@@ -6,6 +6,7 @@ import logging
 import re
 import time
 from collections.abc import MutableMapping
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 from starlette.datastructures import Headers, MutableHeaders
@@ -13,8 +14,9 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from bythebook.models.identity import new_id
 from bythebook.server.logs import log_context
-from bythebook.server.metrics import Metrics, route_of
+from bythebook.server.metrics import METHODS, OTHER, Metrics, route_of
 from bythebook.server.problems import answer_problem, unexpected
+from bythebook.tracing.spans import Span, span, watching
 
 logger = logging.getLogger("bythebook.access")
 
@@ -30,6 +32,10 @@ SECURITY = {
 }
 
 
+# Asked every few seconds by machines: a trace of each would bury the rest.
+UNTRACED = {"/health", "/metrics"}
+
+
 class Envelope:
     """The outermost layer: whatever happens inside, the client gets a proper answer."""
 
@@ -41,7 +47,8 @@ class Envelope:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
-        given = Headers(scope=scope).get("x-request-id", "")
+        headers = Headers(scope=scope)
+        given = headers.get("x-request-id", "")
         request_id = given if SANE_ID.fullmatch(given) else new_id()
         state: MutableMapping[str, Any] = scope.setdefault("state", {})
         state["request_id"] = request_id
@@ -55,7 +62,12 @@ class Envelope:
                 _dress(MutableHeaders(scope=message), state)
             await send(message)
 
-        with log_context(request_id=request_id), self.metrics.in_flight():
+        with (
+            watching(self.metrics.step_ended),
+            _span(scope["path"], headers, request_id) as told,
+            log_context(request_id=request_id),
+            self.metrics.in_flight(),
+        ):
             try:
                 await self.app(scope, receive, dressed)
             except Exception:
@@ -68,6 +80,7 @@ class Envelope:
                 route = route_of(scope)
                 self.metrics.request(scope["method"], route, status, seconds)
                 _log(scope, state, route, status, seconds)
+                _note(told, scope["method"], route or OTHER, status)
 
 
 def _dress(headers: MutableHeaders, state: MutableMapping[str, Any]) -> None:
@@ -77,6 +90,22 @@ def _dress(headers: MutableHeaders, state: MutableMapping[str, Any]) -> None:
     if rate := state.get("rate"):
         for name, value in rate.headers().items():
             headers[name] = value
+
+
+def _span(path: str, headers: Headers, request_id: str) -> AbstractContextManager[Span | None]:
+    if path in UNTRACED:
+        return nullcontext()
+    return span("request", caller=headers, request_id=request_id)
+
+
+def _note(told: Span | None, method: str, route: str, status: int) -> None:
+    if told is None:
+        return
+    method = method if method in METHODS else OTHER
+    told.rename(f"{method} {route}")
+    told.note(method=method, route=route, status=status)
+    if status >= 500:
+        told.failed(str(status))
 
 
 def _log(

@@ -18,6 +18,7 @@ from pydantic import SecretStr
 
 from bythebook.models.moment import iso
 from bythebook.settings import Settings
+from bythebook.tracing.spans import trace_id
 
 HIDDEN = "***"
 # A shorter secret would be found in ordinary words; it is hidden by its place only.
@@ -161,7 +162,7 @@ _NOT_SHOWN = _OWN_FIELDS | {"color_message"}
 def _fields(record: logging.LogRecord) -> dict[str, object]:
     """What is known from the context, then what was given with `extra=`, which is closer."""
     extra = {name: value for name, value in vars(record).items() if name not in _NOT_SHOWN}
-    return {**(_context.get() or {}), **_given(extra)}
+    return {**(_context.get() or {}), **_given({"trace_id": trace_id()}), **_given(extra)}
 
 
 def _trace(record: logging.LogRecord) -> str:

@@ -6,7 +6,7 @@ import platform
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from importlib.metadata import version
-from typing import Any
+from typing import Any, get_args
 
 from prometheus_client import (
     CollectorRegistry,
@@ -21,7 +21,10 @@ from prometheus_client import (
 from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4
 
 from bythebook.models.answer import Answer
+from bythebook.models.confidence import ConfidenceLevel
+from bythebook.models.health import Health
 from bythebook.models.vocabulary import JobStatus
+from bythebook.tracing.spans import Outcome
 
 METHODS = {"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"}
 OTHER = "other"
@@ -29,6 +32,10 @@ LEFT = "left"
 # From a search in memory to an answer that a slow model takes its time over.
 REQUEST_SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120)
 TURN_SECONDS = (0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 30, 60, 90, 120)
+STEP_SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60)
+# Other spans have figures of their own.
+STEPS = {"search", "embed", "query", "fuse", "model", "quote", "verify"}
+STEPS |= {"embed_batch", "write_batch"}
 JOB_SECONDS = (1, 5, 15, 60, 300, 900, 3600, 14400)
 
 
@@ -50,8 +57,8 @@ class Metrics:
         def histogram(name: str, what: str, buckets: tuple[float, ...], *labels: str) -> Histogram:
             return Histogram(f"bythebook_{name}", what, labels, buckets=buckets, registry=registry)
 
-        def gauge(name: str, what: str) -> Gauge:
-            return Gauge(f"bythebook_{name}", what, registry=registry)
+        def gauge(name: str, what: str, *labels: str) -> Gauge:
+            return Gauge(f"bythebook_{name}", what, labels, registry=registry)
 
         self._requests = counter("http_requests", "Requests answered.", "method", "route", "status")
         self._request_seconds = histogram(
@@ -67,6 +74,18 @@ class Metrics:
         self._turn_seconds = histogram(
             "turn_seconds", "Seconds a question took.", TURN_SECONDS, "outcome"
         )
+        self._answers = counter(
+            "answers",
+            "Answers and refusals by how sure the book can answer.",
+            "outcome",
+            "confidence",
+        )
+        self._first_sentence_seconds = histogram(
+            "first_sentence_seconds", "Seconds until a reader saw the first words.", TURN_SECONDS
+        )
+        self._step_seconds = histogram(
+            "step_seconds", "Seconds a step of the work took.", STEP_SECONDS, "step", "outcome"
+        )
         self._fallbacks = counter(
             "fallback_answers", "Answers quoted because the language model failed."
         )
@@ -80,6 +99,9 @@ class Metrics:
             "ingestion_job_seconds", "Seconds an ingestion job ran.", JOB_SECONDS
         )
         self._waiting = gauge("ingestion_jobs_waiting", "Ingestion jobs that wait their turn.")
+        self._dependency_up = gauge(
+            "dependency_up", "Whether what the service rests on works.", "dependency"
+        )
         self._archived = counter("threads_archived", "Conversations archived for being idle.")
 
         # There from the start, so that a rise from nothing shows as a rise.
@@ -87,6 +109,11 @@ class Metrics:
             self._searches.labels(by)
         for status in ("completed", "failed"):
             self._jobs.labels(status)
+        for outcome in ("answered", "refused"):
+            for level in get_args(ConfidenceLevel):
+                self._answers.labels(outcome, level)
+        for step in STEPS:
+            self._step_seconds.labels(step, "failed")
 
     def request(self, method: str, route: str | None, status: int, seconds: float) -> None:
         """A request has ended. `route` is the template of its path, None where none fits;
@@ -107,12 +134,14 @@ class Metrics:
 
     def answered(self, answer: Answer, seconds: float) -> None:
         """A turn ended with an answer, or with the refusal that the book does not say."""
-        self._turn("refused" if answer.refused else "answered", answer.model, seconds)
+        outcome = "refused" if answer.refused else "answered"
+        self._turn(outcome, answer.model, seconds)
+        self._answers.labels(outcome, answer.confidence.confidence_level).inc()
         self._searches.labels("answer").inc(len(answer.tool_calls))
         self._removed.inc(answer.removed)
         if answer.tokens_used:
             self._tokens.labels(answer.model).inc(answer.tokens_used)
-        if answer.status == "fallback":
+        if answer.status == "fallback" and not answer.refused:
             self._fallbacks.inc()
 
     def turn_failed(self, model: str, seconds: float) -> None:
@@ -125,6 +154,20 @@ class Metrics:
     def _turn(self, outcome: str, model: str, seconds: float) -> None:
         self._turns.labels(outcome, model).inc()
         self._turn_seconds.labels(outcome).observe(seconds)
+
+    def first_sentence(self, seconds: float) -> None:
+        self._first_sentence_seconds.observe(seconds)
+
+    def step_ended(self, step: str, outcome: Outcome, seconds: float) -> None:
+        """One span of the work on a question or a book."""
+        if step in STEPS:
+            self._step_seconds.labels(step, outcome).observe(seconds)
+
+    def dependencies(self, health: Health) -> None:
+        """What is not used has no figure, so that it never looks as if it were down."""
+        for name, one in health.dependencies.items():
+            if one.status != "not used":
+                self._dependency_up.labels(name).set(one.status == "ok")
 
     def searched(self) -> None:
         """A caller searched; what an answer searched is counted with the answer."""

@@ -18,6 +18,7 @@ from bythebook.server.logs import configure_logging
 from bythebook.server.metrics import Metrics
 from bythebook.server.service import Service, open_service
 from bythebook.settings import Settings
+from bythebook.tracing.sending import sending_traces
 
 # After running answers were told to end, what is still open is cut.
 LAST_SECONDS = 5
@@ -27,7 +28,10 @@ async def serve(settings: Settings, when_ready: Callable[[Server], None]) -> Non
     """Listen until told to stop, by a signal or by `should_exit` of what `when_ready` gets."""
     configure_logging(settings)
     with _listening(settings) as listener:
-        async with open_service(settings, Metrics()) as service:
+        async with (
+            sending_traces(settings.tracing, settings.otlp_endpoint, settings.service_name),
+            open_service(settings, Metrics()) as service,
+        ):
             await _check_keys(settings, service.keys)
             config = uvicorn.Config(
                 make_app(settings, service),

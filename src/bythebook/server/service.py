@@ -27,6 +27,7 @@ from bythebook.server.shelf import Shelf
 from bythebook.server.worker import Worker
 from bythebook.settings import Settings
 from bythebook.threads.threads import Threads
+from bythebook.tracing.spans import watching
 
 logger = logging.getLogger(__name__)
 
@@ -64,6 +65,8 @@ def service_of(request: Request) -> Service:
 async def open_service(settings: Settings, metrics: Metrics) -> AsyncIterator[Service]:
     """Opens every part, takes up queued jobs, and closes all of it in order."""
     async with AsyncExitStack() as stack:
+        # Tasks that are begun from now on, the worker's and MCP's, have it with them.
+        stack.enter_context(watching(metrics.step_ended))
         library = await stack.enter_async_context(await Library.open(settings))
         if isinstance(library.embedder, MiniLM):
             library.embedder.stay_in_background()

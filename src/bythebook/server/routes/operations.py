@@ -50,6 +50,7 @@ async def info(service: Serving, caller: Reader) -> Info:
 )
 async def metrics(service: Serving, caller: Admin) -> Response:
     service.metrics.jobs_waiting(service.worker.waiting)
+    service.metrics.dependencies(await check_health(service))
     body, content_type = service.metrics.render()
     return Response(body, headers={"Content-Type": content_type})
 
