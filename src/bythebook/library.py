@@ -22,9 +22,10 @@ from bythebook.index.choose import make_store
 from bythebook.index.store import StoreInfo, VectorStore
 from bythebook.ingestion.catalog import Catalog
 from bythebook.ingestion.changes import find_changes
+from bythebook.ingestion.database_lock import DatabaseLocks
 from bythebook.ingestion.ingest import Ingestion, OnProgress
 from bythebook.ingestion.jobs import Jobs
-from bythebook.ingestion.lock import BookLocks
+from bythebook.ingestion.lock import BookLocks, FileLocks
 from bythebook.ingestion.lost import forget_missing_files
 from bythebook.ingestion.points import book_filter
 from bythebook.models.book import BookInfo
@@ -39,6 +40,7 @@ from bythebook.retrieval.calibration import BUILT_IN
 from bythebook.retrieval.context import find_passage, surroundings, whole_lesson
 from bythebook.retrieval.search import Found, Searcher
 from bythebook.settings import Settings, load_settings
+from bythebook.switch import finish_switch
 
 if TYPE_CHECKING:
     from bythebook.fetching.crawl import OnFetch
@@ -55,7 +57,13 @@ class Library:
         self.embedder = embedder
         self.catalog = Catalog(engine)
         self.job_table = Jobs(engine)
-        self.locks = BookLocks(settings.home)
+        self.locks: BookLocks = (
+            DatabaseLocks(engine)
+            if engine.dialect.name == "postgresql"
+            else FileLocks(settings.home)
+        )
+        # What is fetched is kept in the home, so the lock is there.
+        self.source_locks = FileLocks(settings.home)
         self._store: VectorStore | None = None
         self._searcher: Searcher | None = None
         self._opening = asyncio.Lock()
@@ -70,6 +78,7 @@ class Library:
                 f"The data folder {settings.home} can't be made: {problem.strerror}.",
                 action="Set BYTHEBOOK_HOME to a folder you may write to.",
             ) from problem
+        finish_switch(settings.home)
         embedder = make_embedder(settings)
         return cls(settings, await open_database(settings.database), embedder)
 
@@ -142,12 +151,12 @@ class Library:
         on_fetch: OnFetch = lambda _report: None,
     ) -> IngestionJob:
         """Bring a book's index up to date with its folder, web site or git repository."""
-        book, kept = await self._fetched_book(str(source), book_id, on_fetch)
+        book, kept = await self.fetched_book(str(source), book_id, on_fetch)
         async with self._writing(book.book_id):
             job = await self.job_table.start(book.book_id, mode, kept)
             async with self.job_table.failing(job):
-                done = await self._ingestion(book, job, on_progress).run()
-            await self._measure_background(book.book_id)
+                done = await self.ingestion(book, job, on_progress).run()
+            await self.measure_background(book.book_id)
             return done
 
     async def run_job(
@@ -163,12 +172,12 @@ class Library:
             async with self.job_table.failing(job):
                 if before is not None:
                     await before()
-                book, _ = await self._fetched_book(job.source or "", job.book_id)
-                done = await self._ingestion(book, job, tidy=False).run()
-            await self._measure_background(book.book_id)
+                book, _ = await self.fetched_book(job.source or "", job.book_id)
+                done = await self.ingestion(book, job, tidy=False).run()
+            await self.measure_background(book.book_id)
             return done
 
-    async def _fetched_book(
+    async def fetched_book(
         self, source: str, book_id: str | None, on_fetch: OnFetch = lambda _report: None
     ) -> tuple[Book, str]:
         """The book, fetched first if it is elsewhere, and its source as it is to be stored."""
@@ -176,12 +185,12 @@ class Library:
             return await asyncio.to_thread(_book_in, Path(source), book_id)
         from bythebook.fetching.fetch import fetch, kept_book
 
-        async with self.locks.writing(address.key):
+        async with self.source_locks.writing(address.key):
             fetched = await fetch(address, self.settings, on_fetch)
             home = self.settings.home
             return await asyncio.to_thread(kept_book, address, home, book_id, fetched), address.text
 
-    async def _kept_book(self, source: str, book_id: str | None) -> Book:
+    async def kept_book(self, source: str, book_id: str | None) -> Book:
         """The book as it is here; nobody elsewhere is asked."""
         if (address := find_address(source)) is None:
             return await asyncio.to_thread(find_book, Path(source), book_id)
@@ -192,12 +201,18 @@ class Library:
     @asynccontextmanager
     async def _writing(self, book_id: str) -> AsyncIterator[None]:
         async with self.locks.writing(book_id):
-            await self.job_table.fail_interrupted(
-                lambda other: other != book_id and self.locks.is_writing(other)
-            )
+            await self.fail_interrupted(but=book_id)
             yield
 
-    def _ingestion(
+    async def fail_interrupted(self, but: str | None = None) -> None:
+        """Jobs that died with their process say so; of the book `but` all of them have."""
+
+        async def is_alive(book_id: str) -> bool:
+            return book_id != but and await self.locks.is_writing(book_id)
+
+        await self.job_table.fail_interrupted(is_alive)
+
+    def ingestion(
         self,
         book: Book,
         job: IngestionJob,
@@ -205,6 +220,7 @@ class Library:
         *,
         tidy: bool = True,
     ) -> Ingestion:
+        """A run over a book, for whoever holds its lock."""
         return Ingestion(
             book=book,
             job=job,
@@ -213,7 +229,7 @@ class Library:
             embedder=self.embedder,
             open_store=self.store,
             collection=self.settings.collection,
-            max_bytes=self._max_bytes,
+            max_bytes=self.max_bytes,
             tidy=tidy,
             on_progress=on_progress,
         )
@@ -221,7 +237,7 @@ class Library:
     async def changes(self, source: Path | str, *, book_id: str | None = None) -> BookChanges:
         """What an incremental ingest would do, of a site or repository with what was fetched last;
         nothing is written."""
-        book = await self._kept_book(str(source), book_id)
+        book = await self.kept_book(str(source), book_id)
         known = [other for other in await self.books() if other.book_id == book.book_id]
         return await asyncio.to_thread(
             find_changes,
@@ -229,10 +245,10 @@ class Library:
             await self.catalog.state(book.book_id, self.settings.collection),
             known[0] if known else None,
             embedding_model=self.embedder.name,
-            max_bytes=self._max_bytes,
+            max_bytes=self.max_bytes,
         )
 
-    async def _measure_background(self, book_id: str) -> None:
+    async def measure_background(self, book_id: str) -> None:
         """A book without it is answered all the same, so that a failure is only noted. Services
         for embedding have no calibration of their own, for which it would count."""
         book = await self.catalog.book(book_id)
@@ -245,7 +261,7 @@ class Library:
             logger.warning("What %s says of everyday questions is unknown: %s", book_id, problem)
 
     @property
-    def _max_bytes(self) -> int:
+    def max_bytes(self) -> int:
         return self.settings.max_file_mb * 1_000_000
 
     async def search(self, query: SearchQuery) -> Found:
@@ -293,7 +309,7 @@ class Library:
         if address and address.key not in {other.key for other in others if other}:
             from bythebook.fetching.fetch import forget
 
-            async with self.locks.writing(address.key):
+            async with self.source_locks.writing(address.key):
                 await asyncio.to_thread(forget, address, self.settings.home)
         return book
 
@@ -301,11 +317,11 @@ class Library:
         self, book_id: str | None = None, limit: int = 50, *, books: Collection[str] | None = None
     ) -> list[IngestionJob]:
         """Newest first; those whose process died are shown as failed."""
-        await self.job_table.fail_interrupted(self.locks.is_writing)
+        await self.fail_interrupted()
         return await self.job_table.list(book_id, limit, books=books)
 
     async def job(self, job_id: int) -> IngestionJob:
-        await self.job_table.fail_interrupted(self.locks.is_writing)
+        await self.fail_interrupted()
         return await self.job_table.get(job_id)
 
     async def repair_index(self) -> str:

@@ -14,6 +14,7 @@ from bythebook.errors import ConfigurationError
 from bythebook.fetch_settings import FetchSettings
 from bythebook.platform_settings import PlatformSettings
 from bythebook.tracing_settings import TracingSettings
+from bythebook.worker_settings import WorkerSettings
 
 EmbedderName = Literal["built-in", "openai", "cohere"]
 AnswererName = Literal["auto", "built-in", "openai"]
@@ -22,7 +23,7 @@ AnswererName = Literal["auto", "built-in", "openai"]
 REFUSAL = "I don't have information about that in the book content"
 
 
-class Settings(FetchSettings, PlatformSettings, TracingSettings):
+class Settings(FetchSettings, PlatformSettings, TracingSettings, WorkerSettings):
     """What an operator may choose. Names follow the variables the field's users already know."""
 
     model_config = SettingsConfigDict(

@@ -328,3 +328,15 @@ async def test_a_missing_payload_index_is_made(empty: VectorStore) -> None:
     await empty.open(DIMENSION)
     for field in PAYLOAD_INDEXES:
         assert await empty.facet(field) == {}
+
+
+async def test_only_what_still_matches_is_removed(store: VectorStore) -> None:
+    """Somebody else may have written a point anew since it was found stale."""
+    atlas = [point.id for point in SAMPLES if (point.payload or {})["book_id"] == "atlas"]
+    others = [point.id for point in SAMPLES if point.id not in atlas]
+    new = sample(900)
+    await store.replace([new], [atlas[0], others[0]], within=where("book_id", "atlas"))
+    found = {record.id for record in await store.retrieve([atlas[0], others[0], new.id])}
+    assert found == {others[0], new.id}
+    await store.replace([], [atlas[1], others[1]], within=where("book_id", "zoo"))
+    assert len(await store.retrieve([atlas[1], others[1]])) == 2

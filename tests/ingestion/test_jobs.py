@@ -34,7 +34,11 @@ async def test_a_queued_job_is_not_dead(jobs: Jobs) -> None:
     queued = await jobs.queue("a", "incremental", "books/a")
     dead = await jobs.start("a", "incremental", "books/a")
     alive = await jobs.start("b", "incremental", "books/b")
-    await jobs.fail_interrupted(lambda book_id: book_id == "b")
+
+    async def is_alive(book_id: str) -> bool:
+        return book_id == "b"
+
+    await jobs.fail_interrupted(is_alive)
     states = {job.job_id: (job.status, job.error_message) for job in await jobs.list()}
     assert states == {
         queued.job_id: ("queued", None),

@@ -6,12 +6,14 @@ A parser may refuse what it is given with an error for a person; anything else i
 from __future__ import annotations
 
 import gzip
+import hashlib
 import json
 import tempfile
 import zipfile
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from functools import cache
 from io import BytesIO
 from pathlib import Path
@@ -29,7 +31,9 @@ from bythebook.models.chat import ChatRequest
 from bythebook.models.origin import checked_origin
 from bythebook.models.tool import SearchArguments
 from bythebook.moving.archive import opened, read_manifest
-from bythebook.moving.importing import _Reading
+from bythebook.moving.backup_file import BackupManifest, not_whole, open_backup, part_names
+from bythebook.moving.importing import checked, points_of, records_of
+from bythebook.moving.reading import PartReader
 from bythebook.reading.frontmatter import Teaching, read_front_matter, read_teaching
 from bythebook.reading.head import read_head
 from bythebook.reading.layout import find_book
@@ -141,18 +145,48 @@ def exported(data: bytes) -> None:
         file = Path(folder) / "book.zip"
         file.write_bytes(data)
         with opened(file) as archive:
-            reading = _Reading(archive, file, read_manifest(archive, file))
-            reading.check_digests()
-            list(reading.records())
-            list(reading.points())
+            manifest = read_manifest(archive, file)
+            reading = checked(archive, file, manifest)
+            list(records_of(reading, manifest))
+            list(points_of(reading, manifest))
+
+
+def saved(data: bytes) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "all.backup"
+        file.write_bytes(data)
+        archive, manifest = open_backup(file)
+        with archive:
+            reading = PartReader(archive, lambda: not_whole(file))
+            reading.check_digests(part_names(manifest), manifest.sha256)
 
 
 @cache
-def zipped() -> bytes:
+def zipped(*names: str) -> bytes:
     made = BytesIO()
     with zipfile.ZipFile(made, "w") as archive:
-        for name in ("book.json", "files.jsonl", "points.jsonl", "vectors.f32"):
+        for name in names:
             archive.writestr(name, "{}\n")
+    return made.getvalue()
+
+
+@cache
+def empty_backup() -> bytes:
+    part = "tables/books.jsonl"
+    manifest = BackupManifest(
+        format=1,
+        bythebook="0.1.0",
+        revision="0001",
+        made_at=datetime.now(UTC),
+        books=[],
+        rows={"books": 0},
+        left_out=[],
+        sha256={part: hashlib.sha256().hexdigest()},
+    )
+    made = BytesIO()
+    with zipfile.ZipFile(made, "w") as archive:
+        archive.writestr("backup.json", manifest.model_dump_json())
+        archive.writestr(part, "")
     return made.getvalue()
 
 
@@ -214,7 +248,10 @@ PARSERS: dict[str, Parser] = {
         lambda: [b'{"_id":"1","text":"a"}\0{"_id":"q","text":"What is b?"}\0a\tb\tc\nq\t1\t1\n'],
         question_folder,
     ),
-    "exported book": Parser(lambda: [zipped()], exported),
+    "exported book": Parser(
+        lambda: [zipped("book.json", "files.jsonl", "points.jsonl", "vectors.f32")], exported
+    ),
+    "backup": Parser(lambda: [empty_backup()], saved),
     "webhook": Parser(
         lambda: [b'{"ref":"refs/heads/main","repository":{"default_branch":"main"}}'], webhook
     ),

@@ -13,7 +13,8 @@ import pytest
 
 from bythebook.errors import InputError
 from bythebook.moving.archive import BOOK, FILES, POINTS, VECTORS, opened, read_manifest
-from bythebook.moving.importing import _Reading
+from bythebook.moving.backup_file import open_backup
+from bythebook.moving.importing import checked, points_of
 from bythebook.reading.readers import convert
 from reading.made_files import docx, epub, para
 
@@ -107,23 +108,33 @@ def check_refused(tmp_path: Path, data: bytes) -> None:
     file = tmp_path / "book.zip"
     file.write_bytes(data)
     with pytest.raises(InputError, match="not a whole book"), opened(file) as archive:
-        reading = _Reading(archive, file, read_manifest(archive, file))
-        reading.check_digests()
-        list(reading.points())
+        manifest = read_manifest(archive, file)
+        list(points_of(checked(archive, file, manifest), manifest))
     assert [each.name for each in tmp_path.iterdir()] == ["book.zip"], "nothing was unpacked"
 
 
-def test_an_import_that_unpacks_to_far_too_much(tmp_path: Path) -> None:
-    small = {"files__jsonl": b"", "points__jsonl": b"", "book__json": b"{}"}
+def bomb(large: str, *small: str) -> bytes:
     made = io.BytesIO()
     with zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name, data in small.items():
-            archive.writestr(name.replace("__", "."), data)
-        with archive.open(VECTORS, "w") as vectors:
+        for name in small:
+            archive.writestr(name, b"{}")
+        with archive.open(large, "w") as part:
             for _ in range(110):
-                vectors.write(bytes(2**20))
+                part.write(bytes(2**20))
     assert len(made.getvalue()) < 2**20
-    check_refused(tmp_path, made.getvalue())
+    return made.getvalue()
+
+
+def test_an_import_that_unpacks_to_far_too_much(tmp_path: Path) -> None:
+    check_refused(tmp_path, bomb(VECTORS, BOOK, FILES, POINTS))
+
+
+@pytest.mark.parametrize("large", ["backup.json", "tables/books.jsonl"])
+def test_a_backup_that_unpacks_to_far_too_much(tmp_path: Path, large: str) -> None:
+    file = tmp_path / "all.backup"
+    file.write_bytes(bomb(large, *{"backup.json"} - {large}))
+    with pytest.raises(InputError, match="not a whole backup"):
+        open_backup(file)
 
 
 @pytest.mark.parametrize("name", ["../evil", "/etc/evil", "..\\evil", "book.json/../../evil"])

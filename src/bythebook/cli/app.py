@@ -9,6 +9,7 @@ import typer
 
 from bythebook.cli import (
     ask,
+    backup,
     books,
     calibrate,
     chat,
@@ -24,6 +25,7 @@ from bythebook.cli import (
     migrate,
     search,
     serve,
+    worker,
 )
 from bythebook.cli.output import print_error
 from bythebook.errors import BookError
@@ -61,6 +63,7 @@ for command in (
     ask,
     chat,
     serve,
+    worker,
     mcp,
     books,
     jobs,
@@ -74,6 +77,8 @@ for command in (
 app.command(name="eval")(evaluate.command)
 app.command(name="export")(exporting.export_command)
 app.command(name="import")(exporting.import_command)
+app.command(name="backup")(backup.backup_command)
+app.command(name="restore")(backup.restore_command)
 app.add_typer(keys.app, name="keys")
 
 

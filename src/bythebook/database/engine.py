@@ -105,7 +105,8 @@ def _migrate(connection: Connection) -> None:
     if revision is not None and revision not in {script.revision for script in scripts}:
         raise StoreError(
             "The database was made by a newer bythebook.",
-            action="Upgrade bythebook, or use another database.",
+            action="Upgrade this one (`pip install --upgrade bythebook`), or use another database "
+            "(BYTHEBOOK_HOME or DATABASE_URL).",
         )
     config.attributes["connection"] = connection
     command.upgrade(config, "head")

@@ -7,6 +7,7 @@ from typing import Any
 
 from sqlalchemy import (
     JSON,
+    Boolean,
     Column,
     DateTime,
     Float,
@@ -24,7 +25,7 @@ from sqlalchemy import (
 from sqlalchemy.dialects.postgresql import JSONB
 
 # The newest migration: a database that says the same needs no look at the migrations.
-REVISION = "0005"
+REVISION = "0006"
 
 metadata = MetaData()
 
@@ -189,3 +190,30 @@ asked_questions = Table(
     Index("idx_questions_asked", "asked_at"),
     Index("idx_questions_session", "session_id"),
 )
+
+# Jobs that several workers share out, and the shares: files with their places. Both are gone when
+# the job has ended. `held_until` is put off as long as there is a worker.
+plans = Table(
+    "ingestion_plans",
+    metadata,
+    Column("job_id", Integer, primary_key=True, autoincrement=False),
+    Column("book_id", String(100), nullable=False),
+    Column("is_made", Boolean, nullable=False, default=False),
+    Column("fresh", Boolean, nullable=False, default=False),
+    Column("deleted", JSON, nullable=False, default=list),
+    Column("troubles", Integer, nullable=False, default=0),
+    Column("held_until", UtcDateTime, nullable=False),
+)
+
+shares = Table(
+    "ingestion_shares",
+    metadata,
+    Column("job_id", Integer, primary_key=True, autoincrement=False),
+    Column("number", Integer, primary_key=True, autoincrement=False),
+    Column("files", JSON, nullable=False),
+    Column("attempts", Integer, nullable=False, default=0),
+    Column("done", Boolean, nullable=False, default=False),
+)
+
+# What only means something to the processes that are running now.
+PASSING = (plans, shares)

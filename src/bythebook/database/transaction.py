@@ -33,7 +33,7 @@ _writers: WeakKeyDictionary[
 async def transaction(engine: AsyncEngine) -> AsyncIterator[AsyncConnection]:
     """A connection to change things: all of it is kept, or nothing. On SQLite the first statement
     must be one that writes; after a read, somebody else's change makes writing impossible."""
-    async with _told(engine), _one_writer(engine), engine.begin() as connection:
+    async with told(engine), _one_writer(engine), engine.begin() as connection:
         yield connection
 
 
@@ -49,12 +49,13 @@ def _one_writer(engine: AsyncEngine) -> AbstractAsyncContextManager[None]:
 @asynccontextmanager
 async def reading(engine: AsyncEngine) -> AsyncIterator[AsyncConnection]:
     """A connection to read with."""
-    async with _told(engine), engine.connect() as connection:
+    async with told(engine), engine.connect() as connection:
         yield connection
 
 
 @asynccontextmanager
-async def _told(engine: AsyncEngine) -> AsyncIterator[None]:
+async def told(engine: AsyncEngine) -> AsyncIterator[None]:
+    """What goes wrong inside is told as a StoreError; nothing inside may take long."""
     try:
         async with asyncio.timeout(PATIENCE):
             yield

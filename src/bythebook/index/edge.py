@@ -24,6 +24,7 @@ from bythebook.index import journal, shard
 from bythebook.index.collection import DENSE, SPARSE, TENANT, other_dimension
 from bythebook.index.models import (
     Filter,
+    HasIdCondition,
     PointStruct,
     QueryRequest,
     Record,
@@ -96,10 +97,20 @@ class EdgeStore:
         return await self._hand_over(work)
 
     async def replace(
-        self, points: Sequence[PointStruct], stale: Sequence[str], *, durable: bool = True
+        self,
+        points: Sequence[PointStruct],
+        stale: Sequence[str],
+        *,
+        durable: bool = True,
+        within: Filter | None = None,
     ) -> None:
         """Write and remove as one step, for readers and for a crash."""
-        await self._use(lambda engine: self._replace(engine, points, stale, durable))
+
+        def work(engine: edge.EdgeShard) -> None:
+            check_filter(within)
+            self._replace(engine, points, _matching(engine, stale, within), durable)
+
+        await self._use(work)
 
     async def delete(self, filter: Filter) -> None:
         """Remove the points that match."""
@@ -348,6 +359,15 @@ def _sole_book(engine: edge.EdgeShard) -> str:
     books = [hit for hit in engine.facet(edge.FacetRequest(TENANT, exact=True)).hits if hit.count]
     total = engine.count(edge.CountRequest(exact=True))
     return str(books[0].value) if [hit.count for hit in books] == [total] else ""
+
+
+def _matching(engine: edge.EdgeShard, ids: Sequence[str], within: Filter | None) -> Sequence[str]:
+    if within is None or not ids:
+        return ids
+    check_ids(ids)
+    chosen = to_filter(Filter(must=[HasIdCondition(has_id=list(ids)), within]))
+    page, _ = engine.scroll(edge.ScrollRequest(limit=len(ids), filter=chosen, with_payload=False))
+    return [str(part.id) for part in page]
 
 
 def _selections(

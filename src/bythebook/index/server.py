@@ -21,7 +21,14 @@ from bythebook.index.collection import (
     other_layout,
 )
 from bythebook.index.connection import AlreadyThere, Connection, NoCollection
-from bythebook.index.models import Filter, PointStruct, QueryRequest, Record, ScoredPoint
+from bythebook.index.models import (
+    Filter,
+    HasIdCondition,
+    PointStruct,
+    QueryRequest,
+    Record,
+    ScoredPoint,
+)
 from bythebook.index.store import Selection, StoreInfo
 from bythebook.index.validation import (
     check_filter,
@@ -81,10 +88,16 @@ class ServerStore:
         self._dimension = 0
 
     async def replace(
-        self, points: Sequence[PointStruct], stale: Sequence[str], *, durable: bool = True
+        self,
+        points: Sequence[PointStruct],
+        stale: Sequence[str],
+        *,
+        durable: bool = True,
+        within: Filter | None = None,
     ) -> None:
         """One request writes and removes; more only where one would be too large to send."""
         check_points(points, stale, self._opened())
+        check_filter(within)
         groups = list(_groups(points))
         for number, group in enumerate(groups, start=1):
             operations: list[Any] = []
@@ -92,8 +105,7 @@ class ServerStore:
                 parts = [to_client(point) for point in group]
                 operations.append(client.UpsertOperation(upsert=client.PointsList(points=parts)))
             if stale and number == len(groups):
-                chosen = client.PointIdsList(points=list(stale))
-                operations.append(client.DeleteOperation(delete=chosen))
+                operations.append(client.DeleteOperation(delete=_chosen(stale, within)))
             if operations:
                 await self._update(operations)
 
@@ -249,6 +261,13 @@ class ServerStore:
         await self._server.call(
             lambda c: c.batch_update_points(self._collection, operations, wait=True)
         )
+
+
+def _chosen(ids: Sequence[str], within: Filter | None) -> Any:
+    if within is None:
+        return client.PointIdsList(points=list(ids))
+    both = Filter(must=[HasIdCondition(has_id=list(ids)), within])
+    return client.FilterSelector(filter=to_client(both))
 
 
 def _groups(points: Sequence[PointStruct]) -> Iterator[list[PointStruct]]:

@@ -38,9 +38,15 @@ class VectorStore(Protocol):
         """Remove the collection with all its points; works whether it is open or not."""
 
     async def replace(
-        self, points: Sequence[PointStruct], stale: Sequence[str], *, durable: bool = True
+        self,
+        points: Sequence[PointStruct],
+        stale: Sequence[str],
+        *,
+        durable: bool = True,
+        within: Filter | None = None,
     ) -> None:
-        """Write `points` and remove the ids in `stale` as one step for readers.
+        """Write `points` and remove the ids in `stale` as one step for readers; with `within` only
+        those that match it at that moment.
 
         Without `durable` a write that removes nothing may be left to the next `flush`: it survives
         the end of the process but not that of the machine. Reading in a new book, one flush for

@@ -123,12 +123,9 @@ class Catalog:
 
     async def save_files(self, records: Sequence[IngestionRecord]) -> None:
         """Replace the rows of these files in one transaction."""
-        if not records:
-            return
-        async with self._writing() as connection:
-            for record in records:
-                await connection.execute(_file(record.book_id, record.source_file))
-            await connection.execute(insert(files), [record.model_dump() for record in records])
+        if records:
+            async with self._writing() as connection:
+                await write_files(connection, records)
 
     async def note_seen(self, book_id: str, seen: Mapping[str, list[int]]) -> None:
         """What the folder says of files whose rows need no other change."""
@@ -160,6 +157,14 @@ class Catalog:
         query = select(files.c.parent_doc_id).where(files.c.book_id == book_id, starts)
         async with reading(self.engine) as connection:
             return [row[0] for row in await connection.execute(query)]
+
+
+async def write_files(connection: AsyncConnection, records: Sequence[IngestionRecord]) -> None:
+    """Replace the rows of these files."""
+    for record in records:
+        await connection.execute(_file(record.book_id, record.source_file))
+    if records:
+        await connection.execute(insert(files), [record.model_dump() for record in records])
 
 
 def _file(book_id: str, source_file: str) -> Any:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Collection
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection
 from contextlib import asynccontextmanager
 from datetime import datetime
 from typing import Any
@@ -132,10 +132,10 @@ class Jobs:
             row = (await connection.execute(query)).mappings().first()
         return _job(dict(row)) if row else None
 
-    async def fail_interrupted(self, is_alive: Callable[[str], bool]) -> None:
+    async def fail_interrupted(self, is_alive: Callable[[str], Awaitable[bool]]) -> None:
         """Jobs that say "running" while nobody writes their book died with their process."""
         running = await self.list(limit=None, statuses=["running"])
-        dead = [job.job_id for job in running if not await asyncio.to_thread(is_alive, job.book_id)]
+        dead = [job.job_id for job in running if not await is_alive(job.book_id)]
         if dead:
             async with transaction(self.engine) as connection:
                 await connection.execute(

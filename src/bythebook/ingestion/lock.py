@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
+from typing import Protocol
 
 from filelock import FileLock, Timeout
 
@@ -16,7 +17,17 @@ ATTEMPTS = 10
 PAUSE = 0.05
 
 
-class BookLocks:
+class BookLocks(Protocol):
+    """Who may write a book. Where the locks are, all who share the books must see them."""
+
+    def writing(self, book_id: str) -> AbstractAsyncContextManager[None]:
+        """Nobody else writes the book meanwhile; BusyError if somebody does."""
+
+    async def is_writing(self, book_id: str) -> bool:
+        """Whether anybody writes the book."""
+
+
+class FileLocks:
     """File locks of the operating system, which end with their process however it ends."""
 
     def __init__(self, home: Path) -> None:
@@ -35,18 +46,17 @@ class BookLocks:
                 break
             except Timeout as problem:
                 if attempt == ATTEMPTS:
-                    raise BusyError(
-                        f"Another ingest of {book_id} is running.",
-                        action="Wait until it ends; `bythebook jobs` shows how far it is.",
-                        details={"book_id": book_id},
-                    ) from problem
+                    raise being_written(book_id) from problem
             await asyncio.sleep(PAUSE)
         try:
             yield
         finally:
             lock.release()
 
-    def is_writing(self, book_id: str) -> bool:
+    async def is_writing(self, book_id: str) -> bool:
+        return await asyncio.to_thread(self._is_writing, book_id)
+
+    def _is_writing(self, book_id: str) -> bool:
         lock = self._lock(book_id)
         try:
             lock.acquire(blocking=False)
@@ -54,3 +64,11 @@ class BookLocks:
             return True
         lock.release()
         return False
+
+
+def being_written(book_id: str) -> BusyError:
+    return BusyError(
+        f"Another ingest of {book_id} is running.",
+        action="Wait until it ends; `bythebook jobs` shows how far it is.",
+        details={"book_id": book_id},
+    )

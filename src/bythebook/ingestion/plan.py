@@ -20,6 +20,27 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
+class Due:
+    """A file that is to be processed: its place, and what the folder said of it (`seen`) when it
+    had this hash."""
+
+    placement: Placement
+    file_hash: str
+    seen: list[int] | None
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "placement": self.placement.to_json(),
+            "file_hash": self.file_hash,
+            "seen": self.seen,
+        }
+
+    @classmethod
+    def from_json(cls, entry: dict[str, Any]) -> Due:
+        return cls(Placement(**entry["placement"]), entry["file_hash"], entry["seen"])
+
+
+@dataclass(frozen=True)
 class Plan:
     """Files to process in reading order, and those that need nothing. `moved` are unchanged files
     whose number, title, address or book-wide settings changed because something else did. `seen`
@@ -41,6 +62,9 @@ class Plan:
     @property
     def nothing_to_do(self) -> bool:
         return not self.process and not self.deleted
+
+    def due(self, file: str) -> Due:
+        return Due(self.placements[file], self.hashes[file], self.seen[file])
 
 
 def make_plan(book: Book, state: IngestionState, mode: IngestionMode, max_bytes: int) -> Plan:

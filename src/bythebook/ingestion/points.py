@@ -46,6 +46,12 @@ def book_filter(book_id: str, **equal: str) -> Filter:
     )
 
 
+def files_filter(book_id: str, source_files: Sequence[str]) -> Filter:
+    """Points of any of these files of a book."""
+    of_files = FieldCondition(key="source_file", match=MatchAny(any=sorted(source_files)))
+    return Filter(must=[*(book_filter(book_id).must or []), of_files])
+
+
 async def all_points(
     store: VectorStore, selection: Filter, *, vectors: bool = False
 ) -> list[Record]:

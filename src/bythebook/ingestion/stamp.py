@@ -26,6 +26,13 @@ def check_stamp(
             f"is now {collection}.",
             action="Run the same command with --mode recreate, or set QDRANT_COLLECTION_NAME back.",
         )
+    if known.chunker_version > CHUNKER_VERSION:
+        raise ConfigurationError(
+            f"{known.book_id} was indexed by a newer bythebook (chunks of version "
+            f"{known.chunker_version}, and this one makes {CHUNKER_VERSION}).",
+            action="Upgrade bythebook (`pip install --upgrade bythebook`), or run the same command "
+            "with --mode recreate.",
+        )
     if known.chunker_version != CHUNKER_VERSION and mode == "incremental":
         raise ConfigurationError(
             f"{known.book_id} was cut into chunks by version {known.chunker_version}, and "

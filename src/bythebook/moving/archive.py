@@ -7,7 +7,6 @@ with their words) and `vectors.f32` (their vectors, in the same order).
 from __future__ import annotations
 
 import zipfile
-import zlib
 from collections.abc import Callable
 from pathlib import Path
 
@@ -15,18 +14,10 @@ from pydantic import BaseModel, Field, ValidationError
 
 from bythebook.errors import InputError
 from bythebook.models.book import Background, BookInfo
+from bythebook.moving.reading import DAMAGED, LONGEST_LINE, unpacked_sizes
 
 FORMAT = 1
 BOOK, FILES, POINTS, VECTORS = "book.json", "files.jsonl", "points.jsonl", "vectors.f32"
-# What nobody's book needs; a file that says it has more was made to fill a disk.
-MOST_BYTES = 200 * 2**30
-LONGEST_LINE = 10 * 2**20
-
-# How many times its own size a file may unpack to: text does ten times, vectors hardly once. A
-# small one may do as it likes.
-MOST_UNPACKED, SMALL = 100, 100 * 2**20
-# What zipfile raises on files that are damaged, protected or packed in an unusual way.
-DAMAGED = (zipfile.BadZipFile, zlib.error, OSError, EOFError, ValueError, LookupError, RuntimeError)
 
 OnPassage = Callable[[int, int], None]
 
@@ -53,9 +44,8 @@ def opened(file: Path) -> zipfile.ZipFile:
 
 def read_manifest(archive: zipfile.ZipFile, file: Path) -> Manifest:
     try:
-        sizes = {entry.filename: entry.file_size for entry in archive.infolist()}
-        most = min(MOST_BYTES, max(SMALL, MOST_UNPACKED * file.stat().st_size))
-        if set(sizes) != {BOOK, FILES, POINTS, VECTORS} or sum(sizes.values()) > most:
+        sizes = unpacked_sizes(archive, file)
+        if sizes is None or set(sizes) != {BOOK, FILES, POINTS, VECTORS}:
             raise not_ours(file)
         if sizes[BOOK] > LONGEST_LINE:
             raise not_ours(file)

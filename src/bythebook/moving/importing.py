@@ -2,27 +2,20 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 
 from bythebook.errors import ConfigurationError, InputError
-from bythebook.index.collection import DENSE, SPARSE
-from bythebook.index.models import PointStruct, SparseVector
-from bythebook.ingestion.points import PAGE, book_filter
+from bythebook.index.models import PointStruct
+from bythebook.ingestion.points import book_filter
 from bythebook.library import Library
 from bythebook.models.chunk import CHUNKER_VERSION
-from bythebook.models.passage import chunk_of_payload
 from bythebook.models.state import IngestionRecord
 from bythebook.moving.archive import (
-    DAMAGED,
     FILES,
-    LONGEST_LINE,
     POINTS,
     VECTORS,
     Manifest,
@@ -31,15 +24,8 @@ from bythebook.moving.archive import (
     opened,
     read_manifest,
 )
+from bythebook.moving.reading import PartReader
 from bythebook.reading.layout import check_book_id
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-BYTES_OF_FLOAT = 4
-# Kept by the database itself, or different where the book goes.
-NOT_STORED = {"book_id", "total_chunks", "total_files", "collection_name"}
 
 
 async def import_book(
@@ -60,9 +46,8 @@ async def import_book(
                 f"The index has a book {book_id} already.",
                 action="Give --replace to put this one in its place.",
             )
-        reading = _Reading(archive, file, manifest)
-        reading.check_digests()
-        records = list(reading.records())
+        reading = checked(archive, file, manifest)
+        records = list(records_of(reading, manifest))
         store = await library.store()
         in_book = book_filter(book_id)
         async with library.locks.writing(book_id):
@@ -70,7 +55,7 @@ async def import_book(
             await library.catalog.forget_book(book_id)
             try:
                 done = 0
-                for points in reading.points():
+                for points in points_of(reading, manifest):
                     await store.replace(points, [], durable=False)
                     done += len(points)
                     on_passage(done, manifest.passages)
@@ -87,15 +72,6 @@ async def import_book(
                 await library.catalog.forget_book(book_id)
                 raise
     return manifest
-
-
-def _stored(library: Library, manifest: Manifest) -> dict[str, Any]:
-    background = manifest.background.model_dump() if manifest.background else None
-    return {
-        **manifest.book.model_dump(exclude=NOT_STORED),
-        "collection_name": library.settings.collection,
-        "background": background,
-    }
 
 
 def _check_fits(library: Library, manifest: Manifest) -> None:
@@ -117,83 +93,29 @@ def _check_fits(library: Library, manifest: Manifest) -> None:
         )
 
 
-class _Reading:
-    """The parts of a file, believed only as far as they are checked."""
+def checked(archive: zipfile.ZipFile, file: Path, manifest: Manifest) -> PartReader:
+    """The parts of a file that is as it was written."""
+    reading = PartReader(archive, lambda: not_ours(file))
+    reading.check_digests((FILES, POINTS, VECTORS), manifest.sha256)
+    return reading
 
-    def __init__(self, archive: zipfile.ZipFile, file: Path, manifest: Manifest) -> None:
-        self.archive, self.file, self.manifest = archive, file, manifest
 
-    def check_digests(self) -> None:
-        """Before anything is written: a file that was damaged on the way is refused as a whole."""
+def records_of(reading: PartReader, manifest: Manifest) -> Iterator[IngestionRecord]:
+    for line in reading.lines(FILES):
         try:
-            for name in (FILES, POINTS, VECTORS):
-                digest = hashlib.sha256()
-                with self.archive.open(name) as part:
-                    while data := part.read(2**20):
-                        digest.update(data)
-                if digest.hexdigest() != self.manifest.sha256.get(name):
-                    raise not_ours(self.file)
-        except DAMAGED as problem:
-            raise not_ours(self.file) from problem
+            record = IngestionRecord.model_validate_json(line)
+        except ValidationError as problem:
+            raise reading.broken() from problem
+        if record.book_id != manifest.book.book_id:
+            raise reading.broken()
+        yield record
 
-    def records(self) -> Iterator[IngestionRecord]:
-        for line in self._lines(FILES):
-            try:
-                record = IngestionRecord.model_validate_json(line)
-            except ValidationError as problem:
-                raise not_ours(self.file) from problem
-            if record.book_id != self.manifest.book.book_id:
-                raise not_ours(self.file)
-            yield record
 
-    def points(self) -> Iterator[list[PointStruct]]:
-        """In pages, each passage checked as if it had just been read from the book."""
-        import numpy as np
-
-        size = self.manifest.book.dimension * BYTES_OF_FLOAT
-        page: list[PointStruct] = []
-        total = 0
-        with self.archive.open(VECTORS) as vectors:
-            for line in self._lines(POINTS):
-                data = vectors.read(size)
-                if len(data) != size:
-                    raise not_ours(self.file)
-                page.append(self._point(line, np.frombuffer(data, "<f4")))
-                total += 1
-                if len(page) == PAGE:
-                    yield page
-                    page = []
-            if vectors.read(1) or total != self.manifest.passages:
-                raise not_ours(self.file)
-        if page:
-            yield page
-
-    def _point(self, line: bytes, vector: NDArray[np.float32]) -> PointStruct:
-        import numpy as np
-
-        try:
-            entry: dict[str, Any] = json.loads(line)
-            chunk = chunk_of_payload(entry["id"], entry["payload"])
-            sparse = SparseVector(
-                indices=[int(index) for index in entry["indices"]],
-                values=[float(value) for value in entry["values"]],
-            )
-        except (*DAMAGED, TypeError, AttributeError, ArithmeticError) as problem:
-            raise not_ours(self.file) from problem
-        is_ours = chunk.metadata.book_id == self.manifest.book.book_id
-        if (
-            not is_ours
-            or not np.isfinite(vector).all()
-            or len(sparse.indices) != len(sparse.values)
-        ):
-            raise not_ours(self.file)
-        return PointStruct(
-            id=chunk.id, vector={DENSE: vector.tolist(), SPARSE: sparse}, payload=entry["payload"]
-        )
-
-    def _lines(self, name: str) -> Iterator[bytes]:
-        with self.archive.open(name) as part:
-            while line := part.readline(LONGEST_LINE):
-                if not line.endswith(b"\n"):
-                    raise not_ours(self.file)
-                yield line
+def points_of(reading: PartReader, manifest: Manifest) -> Iterator[list[PointStruct]]:
+    return reading.points(
+        POINTS,
+        VECTORS,
+        book_id=manifest.book.book_id,
+        dimension=manifest.book.dimension,
+        passages=manifest.passages,
+    )

@@ -11,7 +11,7 @@ from typing import Any
 from sqlalchemy import Column, Table, func, select, text, tuple_
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from bythebook.database.tables import books, jobs, metadata
+from bythebook.database.tables import PASSING, books, jobs, metadata
 from bythebook.database.transaction import reading, transaction
 from bythebook.errors import ConfigurationError, StoreError
 from bythebook.index.collection import DENSE, SPARSE
@@ -53,6 +53,8 @@ async def migrate(
                 await _move_points(source, target, book.book_id, moved, on_step)
     if source.engine.url != target.engine.url:
         for table in metadata.sorted_tables:
+            if table in PASSING:
+                continue
             on_step(f"Copying {table.name}", 0, 1)
             moved.rows[table.name] = await _move_rows(source, target, table)
     return moved
@@ -164,7 +166,7 @@ async def _move_rows(source: Library, target: Library, table: Table) -> int:
             if new:
                 await connection.execute(table.insert(), new)
             if table is jobs:
-                await _go_on_counting(connection)
+                await go_on_counting(connection)
     async with reading(target.engine) as connection:
         count = (await connection.execute(select(func.count()).select_from(table))).scalar_one()
     if count < len(rows):
@@ -179,7 +181,7 @@ def _key(keys: Sequence[Column[Any]], row: dict[str, Any]) -> tuple[Any, ...]:
     return tuple(row[key.name] for key in keys)
 
 
-async def _go_on_counting(connection: AsyncConnection) -> None:
+async def go_on_counting(connection: AsyncConnection) -> None:
     """PostgreSQL counts jobs by itself, and does not see numbers that were given."""
     if connection.dialect.name == "postgresql":
         await connection.execute(

@@ -188,10 +188,13 @@ async def _rate_limits(service: Service) -> Dependency | None:
     return None
 
 
-async def _worker(service: Service) -> None:
+async def _worker(service: Service) -> Dependency | None:
+    if service.settings.workers == "queue":
+        return Dependency(status="not used", message="`bythebook worker` takes the jobs.")
     task = service.worker._task
     if task is None or task.done():
         raise StoreError("The worker that ingests books has stopped.")
+    return None
 
 
 def _since(started: float) -> float:

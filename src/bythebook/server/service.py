@@ -17,6 +17,7 @@ from bythebook.errors import BookError, StoreError
 from bythebook.gaps.finding import Gaps
 from bythebook.keys import Keys
 from bythebook.library import Library
+from bythebook.moving.errand import run_errands
 from bythebook.questions import Questions
 from bythebook.server.conversations import Conversations
 from bythebook.server.guessing import Guesses
@@ -28,6 +29,7 @@ from bythebook.server.worker import Worker
 from bythebook.settings import Settings
 from bythebook.threads.threads import Threads
 from bythebook.tracing.spans import watching
+from bythebook.workers.shared import check_shared
 
 logger = logging.getLogger(__name__)
 
@@ -64,6 +66,8 @@ def service_of(request: Request) -> Service:
 @asynccontextmanager
 async def open_service(settings: Settings, metrics: Metrics) -> AsyncIterator[Service]:
     """Opens every part, takes up queued jobs, and closes all of it in order."""
+    if settings.workers == "queue":
+        check_shared(settings)
     async with AsyncExitStack() as stack:
         # Tasks that are begun from now on, the worker's and MCP's, have it with them.
         stack.enter_context(watching(metrics.step_ended))
@@ -103,12 +107,15 @@ async def open_service(settings: Settings, metrics: Metrics) -> AsyncIterator[Se
         )
         await worker.start()
         stack.push_async_callback(worker.stop)
-        tidying = asyncio.create_task(_tidy(service))
+        beside = [asyncio.create_task(_tidy(service))]
+        if not settings.qdrant_url:
+            beside.append(asyncio.create_task(run_errands(library)))
         try:
             yield service
         finally:
-            tidying.cancel()
-            await asyncio.gather(tidying, return_exceptions=True)
+            for task in beside:
+                task.cancel()
+            await asyncio.gather(*beside, return_exceptions=True)
 
 
 async def _open_index(library: Library) -> None:

@@ -6,14 +6,12 @@ import asyncio
 import logging
 from collections.abc import Callable
 from contextlib import suppress
-from pathlib import Path
 
 from bythebook.errors import BookError, BusyError
-from bythebook.fetching.address import is_address
 from bythebook.library import Library
 from bythebook.models.job import IngestionJob
 from bythebook.models.vocabulary import IngestionMode
-from bythebook.server.checkout import is_checkout, pull
+from bythebook.server.checkout import bring_up_to_date
 from bythebook.server.folders import Source
 
 # Until a book that another process writes is looked at again.
@@ -26,7 +24,8 @@ log = logging.getLogger(__name__)
 
 class Worker:
     """The queue is the database's: what waits there survives the service and is taken up by the
-    next one. Several services may share a database, for a job has one that claims it."""
+    next one. Several services may share a database, for a job has one that claims it. Where workers
+    of their own take the jobs, this one only queues them."""
 
     def __init__(
         self, library: Library, on_ended: Callable[[IngestionJob], None] = lambda _job: None
@@ -45,7 +44,9 @@ class Worker:
 
     async def start(self) -> None:
         """Say which jobs the last service did not survive, and take up those it did not begin."""
-        await self.jobs.fail_interrupted(self.library.locks.is_writing)
+        await self.library.fail_interrupted()
+        if self.library.settings.workers == "queue":
+            return
         self._task = asyncio.create_task(self._work(), name="ingestion")
 
     async def stop(self) -> None:
@@ -62,7 +63,7 @@ class Worker:
         """Queue a job, unless one of the book waits or runs. A push is never too much: one job
         that has not begun will see what it brought, and one that has is followed by another."""
         async with self._changing:
-            await self.jobs.fail_interrupted(self.library.locks.is_writing)
+            await self.library.fail_interrupted()
             others = await self.jobs.list(source.book_id, statuses=("queued", "running"))
             waiting = next((job for job in others if job.status == "queued"), None)
             if push and waiting:
@@ -76,6 +77,12 @@ class Worker:
         self._wake.set()
         return job
 
+    async def count_waiting(self) -> int:
+        """Jobs that wait their turn; of those that others take the database knows."""
+        if self.library.settings.workers == "queue":
+            return len(await self.jobs.list(limit=None, statuses=["queued"]))
+        return self.waiting
+
     async def _refuse_second(self, book_id: str, others: list[IngestionJob]) -> None:
         if others:
             job = others[-1]
@@ -84,7 +91,7 @@ class Worker:
                 action=f"Wait until it ends; `GET /ingestion/status/{job.job_id}` tells.",
                 details={"book_id": book_id, "job_id": job.job_id},
             )
-        if await asyncio.to_thread(self.library.locks.is_writing, book_id):
+        if await self.library.locks.is_writing(book_id):
             raise BusyError(
                 f"Another process is writing {book_id}.",
                 action="Wait until it ends; `GET /ingestion/status` tells.",
@@ -110,7 +117,7 @@ class Worker:
         queued = await self.jobs.list(limit=None, statuses=["queued"])
         self.waiting = len(queued)
         for job in reversed(queued):
-            if not await asyncio.to_thread(self.library.locks.is_writing, job.book_id):
+            if not await self.library.locks.is_writing(job.book_id):
                 self.waiting -= 1
                 await self._run(job)
                 return 0
@@ -143,8 +150,5 @@ class Worker:
         async with self._changing:  # a push that finds the job still waiting counts on it
             webhooks = settings.webhook_secret is not None
             wanted = self._pulls.pop(job.job_id, webhooks)
-        if is_address(job.source or ""):  # fetched by the job itself
-            return
-        folder = Path(job.source or "")
-        if wanted and settings.webhook_pull and await asyncio.to_thread(is_checkout, folder):
-            await pull(folder)
+        if wanted:
+            await bring_up_to_date(job.source or "", settings)

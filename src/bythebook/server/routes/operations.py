@@ -49,7 +49,7 @@ async def info(service: Serving, caller: Reader) -> Info:
     },
 )
 async def metrics(service: Serving, caller: Admin) -> Response:
-    service.metrics.jobs_waiting(service.worker.waiting)
+    service.metrics.jobs_waiting(await service.worker.count_waiting())
     service.metrics.dependencies(await check_health(service))
     body, content_type = service.metrics.render()
     return Response(body, headers={"Content-Type": content_type})

@@ -1,0 +1,160 @@
+"""Files of a book on their way into the index: read, embedded, written."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from bythebook.embedding.embedder import Embedder
+from bythebook.errors import BookError
+from bythebook.index.models import PointStruct
+from bythebook.index.store import VectorStore
+from bythebook.ingestion.plan import Due, noted_placement, read_page
+from bythebook.ingestion.points import (
+    EmbeddingKey,
+    Known,
+    Vector,
+    embedding_key,
+    files_filter,
+    known_points,
+    make_point,
+)
+from bythebook.models.chunk import CHUNKER_VERSION, now, parent_id
+from bythebook.models.job import IngestionJob
+from bythebook.models.state import IngestionRecord
+from bythebook.reading.layout import Book
+from bythebook.tracing.spans import note, spanned
+
+if TYPE_CHECKING:
+    from bythebook.reading.document import Document
+    from bythebook.reading.head import Head
+
+
+@dataclass(frozen=True)
+class Page:
+    """A file on its way into the index."""
+
+    file: str
+    due: Due
+    file_hash: str
+    document: Document
+    head: Head
+    known: Known
+
+    @property
+    def missing(self) -> int:
+        """Passages that must be embedded."""
+        return sum(embedding_key(one) not in self.known.vectors for one in self.document.chunks)
+
+
+@dataclass(frozen=True)
+class Embedded:
+    """Files with a vector for each of their passages."""
+
+    pages: list[Page]
+    vectors: dict[EmbeddingKey, Vector]
+
+
+@dataclass
+class PageWork:
+    """What is done with each file. `tally` counts it."""
+
+    book: Book
+    store: VectorStore
+    embedder: Embedder
+    tally: IngestionJob
+    max_bytes: int
+    # Ids that were written by now.
+    written: set[str] = field(default_factory=set)
+
+    async def read(self, file: str, due: Due, *, fresh: bool) -> Page | None:
+        """The file as it is now; None if it can't be read, which the tally notes. Of a `fresh` book
+        the index has nothing yet."""
+        try:
+            file_hash, document, head = await asyncio.to_thread(
+                read_page, self.book, file, due.placement, self.max_bytes
+            )
+        except BookError as problem:  # it could be read a moment ago, when the plan was made
+            self.tally.warnings.append(f"{problem.message} It was skipped. {problem.action}")
+            self.tally.files_failed += 1
+            return None
+        self.tally.warnings += [f"{file}: {problem}" for problem in document.problems]
+        known = Known()
+        if not fresh:
+            known = await known_points(
+                self.store, self.book.book_id, file, document.chunks, self.embedder.name
+            )
+        return Page(file, due, file_hash, document, head, known)
+
+    @spanned("embed_batch")
+    async def embed(self, pages: Sequence[Page]) -> Embedded:
+        vectors: dict[EmbeddingKey, Vector] = {}
+        missing: dict[EmbeddingKey, str] = {}
+        for page in pages:
+            for chunk in page.document.chunks:
+                key = embedding_key(chunk)
+                if key in page.known.vectors:
+                    vectors[key] = page.known.vectors[key]
+                else:
+                    missing[key] = chunk.embedded_text
+        missing = {key: text for key, text in missing.items() if key not in vectors}
+        if missing:
+            embedded = await self.embedder.embed_documents(list(missing.values()))
+            vectors |= dict(zip(missing, embedded.tolist(), strict=True))
+            self.tally.chunks_embedded += len(missing)
+            note(chunks=len(missing))
+        return Embedded(list(pages), vectors)
+
+    @spanned("write_batch")
+    async def write(self, batch: Embedded) -> list[IngestionRecord]:
+        """All files of a batch in one switch, since each costs the disk a moment; what the
+        database shall know of them."""
+        points = await asyncio.to_thread(self._points, batch)
+        ids = {point.id for point in points}
+        known = {old for page in batch.pages for old in page.known.points}
+        # A renumbered neighbour, of another worker perhaps, may by now own an id that a file had.
+        stale = sorted(known - ids - self.written)
+        own = files_filter(self.book.book_id, [page.file for page in batch.pages])
+        await self.store.replace(points, stale, durable=False, within=own)
+        self.written |= ids
+        self.tally.chunks_created += len(ids - known)
+        self.tally.chunks_deleted += len(stale)
+        self.tally.files_processed += len(batch.pages)
+        return [self._record(page) for page in batch.pages]
+
+    def _points(self, batch: Embedded) -> list[PointStruct]:
+        written_at = now()
+        return [
+            make_point(
+                chunk,
+                batch.vectors[embedding_key(chunk)],
+                model=self.embedder.name,
+                language=self.book.language,
+                previous=page.known.points.get(chunk.id),
+                written_at=written_at,
+            )
+            for page in batch.pages
+            for chunk in page.document.chunks
+        ]
+
+    def _record(self, page: Page) -> IngestionRecord:
+        placement = page.due.placement
+        return IngestionRecord(
+            source_file=page.file,
+            file_hash=page.file_hash,
+            chunk_ids=[chunk.id for chunk in page.document.chunks],
+            chunk_count=len(page.document.chunks),
+            ingested_at=now(),
+            chunker_version=CHUNKER_VERSION,
+            book_id=self.book.book_id,
+            module=placement.module,
+            chapter=placement.chapter,
+            lesson=placement.lesson,
+            parent_doc_id=parent_id(placement.parent_key(self.book.book_id)),
+            url=placement.url,
+            head=page.head.to_json(),
+            placement=noted_placement(self.book, placement),
+            seen=page.due.seen if page.due.file_hash == page.file_hash else None,
+        )
