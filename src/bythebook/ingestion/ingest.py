@@ -70,23 +70,23 @@ class Ingestion:
     def mode(self) -> IngestionMode:
         return self.job.mode
 
-    @spanned("ingest")
     async def run(self) -> IngestionJob:
         """Do the work and return the job; what is finished when something fails stays in."""
-        note(job_id=self.job.job_id, book_id=self.book.book_id)
         await self.bring_in()
-        note(files=self.job.files_processed, chunks=self.job.chunks_embedded)
         self.job.status = "completed"
         self.job.completed_at = now()
         await self.jobs.save(self.job)
         return await self.jobs.get(self.job.job_id)
 
+    @spanned("ingest")
     async def bring_in(self) -> None:
         """All of the work, without noting that the job has ended."""
+        note(job_id=self.job.job_id, book_id=self.book.book_id)
         prepared = await self.prepare()
         if prepared.store is not None:
             await self._process(prepared.store, prepared.plan, prepared.fresh)
         await self.finish(prepared.store, prepared.plan.deleted)
+        note(files=self.job.files_processed, chunks=self.job.chunks_embedded)
 
     async def prepare(self) -> Prepared:
         """Find out what is to be done, and clear the index of what must go first."""
