@@ -184,7 +184,7 @@ def table(measured: dict[int, dict[str, Any]]) -> str:
     for name, figure in ROWS:
         values = [figure(measured[size]) for size in sizes]
         power = log(values[-1] / values[-2]) / log(sizes[-1] / sizes[-2])
-        shown = " | ".join(f"{value:,.3g}" for value in values)
+        shown = " | ".join(f"{value:,.0f}" if value >= 100 else f"{value:.3g}" for value in values)
         lines.append(f"| {name} | {shown} | {power:.2f} |")
     return "\n".join(lines)
 

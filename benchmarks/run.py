@@ -196,7 +196,7 @@ async def fill(library: Library, real: list[DocumentChunk], size: int) -> None:
                 )
             )  # fmt: skip
         await store.replace(points, [], durable=False)
-    await store.flush()
+    await store.optimize()
 
 
 PARTS: dict[str, Callable[[Path, Path, Report], Awaitable[None]]] = {
