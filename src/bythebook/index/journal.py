@@ -24,7 +24,7 @@ def write(folder: Path, points: Sequence[PointStruct], stale: Sequence[str]) -> 
     content = {"points": [_plain(point) for point in points], "stale": list(stale)}
     draft = folder / f"{_NAME}.draft"
     with draft.open("w", encoding="utf-8") as file:
-        json.dump(content, file)
+        file.write(json.dumps(content))  # not `dump`: that writes number by number
         file.flush()
         os.fsync(file.fileno())
     draft.replace(folder / _NAME)

@@ -145,7 +145,8 @@ class Searcher:
 
     async def background(self, book: BookInfo) -> Background:
         """What the book seems to say about everyday questions."""
-        seen = [(await self.evidence(book, text)).features for text in everyday_questions()]
+        asked = [self.evidence(book, text) for text in everyday_questions()]
+        seen = [found.features for found in await asyncio.gather(*asked)]
         return background_of(book.total_chunks, seen)
 
     async def evidence(self, book: BookInfo, text: str, without: Sequence[str] = ()) -> Coverage:
