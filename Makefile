@@ -41,7 +41,7 @@ fuzz: install-dev
 
 # Long texts made to hold each regular expression up.
 patterns: install-dev
-	$(BIN)/python scripts/check_patterns.py
+	$(BIN)/python -m scripts.check_patterns
 
 bench: install-dev
 	$(BIN)/python benchmarks/run.py

@@ -10,11 +10,8 @@ import bythebook
 PACKAGE = Path(bythebook.__file__).parent
 # A part may import those of its own height or lower ones, and of its own height only itself.
 HEIGHTS = {
+    "durable": 0,
     "errors": 0,
-    "fetch_settings": 0,
-    "platform_settings": 0,
-    "tracing_settings": 0,
-    "worker_settings": 0,
     "models": 1,
     "settings": 1,
     "sites": 1,

@@ -7,11 +7,12 @@ on everything will, if not by this process then by the next that opens the home.
 from __future__ import annotations
 
 import json
-import os
 import shutil
 from pathlib import Path
 
 from filelock import FileLock
+
+from bythebook.durable import write_note
 
 _NOTE = "switch.json"
 
@@ -22,12 +23,7 @@ def switch(home: Path, moves: dict[Path, Path], aside: Path) -> None:
         "aside": str(aside),
         "moves": {str(source): str(target) for source, target in moves.items()},
     }
-    draft = home / f"{_NOTE}.draft"
-    with draft.open("w", encoding="utf-8") as file:
-        json.dump(content, file)
-        file.flush()
-        os.fsync(file.fileno())
-    draft.replace(home / _NOTE)
+    write_note(home / _NOTE, json.dumps(content))
     finish_switch(home)
 
 

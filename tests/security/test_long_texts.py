@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scripts.check_patterns import expressions, nested_repetitions
+from scripts.check_patterns import nested_repetitions
+from scripts.expressions import expressions
 
 from bythebook.agent.release import Releaser
 from bythebook.language.calm import calm

@@ -213,21 +213,15 @@ class Assistant:
     async def _answer(self, state: TurnState, conversation: Conversation) -> Answer:
         state.move("processing")
         conversation.model = self.model_name
-        if self._model_writer is None:
-            return await Answering(state, self._quoter, self.settings).answer(
-                conversation, "success"
-            )
+        writer = self._model_writer or self._quoter
         try:
-            return await Answering(state, self._model_writer, self.settings).answer(
-                conversation, "success"
-            )
+            return await Answering(state, writer, self.settings).answer(conversation, "success")
         except ModelError as problem:
-            if self.settings.model_down == "error":
+            if writer is self._quoter or self.settings.model_down == "error":
                 raise
             logger.warning("The book is quoted, because the language model failed: %s", problem)
-        return await Answering(state.anew(), self._quoter, self.settings).answer(
-            conversation, "fallback"
-        )
+        quoting = Answering(state.anew(), self._quoter, self.settings)
+        return await quoting.answer(conversation, "fallback")
 
 
 def _told_of(answer: Answer) -> Attributes:

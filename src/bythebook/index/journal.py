@@ -8,11 +8,11 @@ engine has it on disk, and made again at the next start. Doing it twice changes 
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from bythebook.durable import write_note
 from bythebook.index.models import PointStruct, SparseVector
 from bythebook.index.validation import kind
 
@@ -22,13 +22,8 @@ _NAME = "pending.json"
 def write(folder: Path, points: Sequence[PointStruct], stale: Sequence[str]) -> None:
     """Put the switch on disk for good."""
     content = {"points": [_plain(point) for point in points], "stale": list(stale)}
-    draft = folder / f"{_NAME}.draft"
-    with draft.open("w", encoding="utf-8") as file:
-        file.write(json.dumps(content))  # not `dump`: that writes number by number
-        file.flush()
-        os.fsync(file.fileno())
-    draft.replace(folder / _NAME)
-    sync_folder(folder)
+    # Not `json.dump`, which writes number by number.
+    write_note(folder / _NAME, json.dumps(content))
 
 
 def read(folder: Path) -> tuple[list[PointStruct], list[str]] | None:
@@ -49,17 +44,6 @@ def move(source: Path, target: Path) -> None:
     """Carry a pending switch over to another folder."""
     if (source / _NAME).exists():
         (source / _NAME).replace(target / _NAME)
-
-
-def sync_folder(folder: Path) -> None:
-    """Make a rename in this folder survive a power failure, where the system can."""
-    if os.name == "nt":
-        return
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
 
 
 def _plain(point: PointStruct) -> dict[str, Any]:

@@ -17,6 +17,7 @@ from uuid import uuid4
 import qdrant_edge as edge
 from filelock import FileLock
 
+from bythebook.durable import sync_folder
 from bythebook.errors import BookError, BusyError, InputError, StoreError
 from bythebook.index import journal
 from bythebook.index.collection import PAYLOAD_INDEXES, other_dimension, other_layout
@@ -207,7 +208,7 @@ def _create(path: Path, dimension: int) -> None:
         if path.exists():
             path.rmdir()
         fresh.rename(path)
-        journal.sync_folder(path.parent)
+        sync_folder(path.parent)
 
 
 def _create_in(path: Path, dimension: int) -> edge.EdgeShard:

@@ -6,9 +6,7 @@ about it: at any moment an ingest may be between writing the one and the other.
 
 from __future__ import annotations
 
-import asyncio
 import json
-import zipfile
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -21,7 +19,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
 from bythebook.database.tables import REVISION, books, files
 from bythebook.database.transaction import reason
-from bythebook.errors import InputError, StoreError
+from bythebook.errors import StoreError
 from bythebook.index.collection import DENSE, SPARSE
 from bythebook.index.models import Record
 from bythebook.index.store import VectorStore
@@ -41,27 +39,16 @@ from bythebook.moving.backup_file import (
     row_to_json,
     table_part,
 )
-from bythebook.moving.writing import PartWriter
+from bythebook.moving.writing import PartWriter, whole_archive
 
 
 async def back_up(
     library: Library, file: Path, on_step: OnStep = lambda _what, _done, _all: None
 ) -> BackupManifest:
     """Write the backup, which appears at its place only when it is whole."""
-    if await asyncio.to_thread(file.exists):
-        raise InputError(f"{file} is there already.", action="Name another file, or remove it.")
-    unfinished = file.with_name(f"{file.name}.part")
-    try:
-        with zipfile.ZipFile(unfinished, "w", zipfile.ZIP_DEFLATED, allowZip64=True) as archive:
-            manifest = await _Saving(library, PartWriter(archive), on_step).all()
-            archive.writestr(ABOUT, manifest.model_dump_json(indent=2))
-        unfinished.rename(file)
-    except OSError as problem:
-        raise InputError(
-            f"{file} can't be written: {problem.strerror}.", action="Choose another place."
-        ) from problem
-    finally:
-        unfinished.unlink(missing_ok=True)
+    with whole_archive(file) as archive:
+        manifest = await _Saving(library, PartWriter(archive), on_step).all()
+        archive.writestr(ABOUT, manifest.model_dump_json(indent=2))
     return manifest
 
 

@@ -9,13 +9,33 @@ import tempfile
 import zipfile
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import IO
 
+from bythebook.errors import InputError
 from bythebook.index.collection import DENSE, SPARSE
 from bythebook.index.models import Record, SparseVector
 
 # Vectors wait in memory up to this size, then on disk.
 IN_MEMORY = 16 * 2**20
+
+
+@contextmanager
+def whole_archive(file: Path) -> Iterator[zipfile.ZipFile]:
+    """A new archive, which appears at its place only when it is whole."""
+    if file.exists():
+        raise InputError(f"{file} is there already.", action="Name another file, or remove it.")
+    unfinished = file.with_name(f"{file.name}.part")
+    try:
+        with zipfile.ZipFile(unfinished, "w", zipfile.ZIP_DEFLATED, allowZip64=True) as archive:
+            yield archive
+        unfinished.rename(file)
+    except OSError as problem:
+        raise InputError(
+            f"{file} can't be written: {problem.strerror}.", action="Choose another place."
+        ) from problem
+    finally:
+        unfinished.unlink(missing_ok=True)
 
 
 class PartWriter:

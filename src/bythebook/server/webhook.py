@@ -5,15 +5,16 @@ from __future__ import annotations
 import hashlib
 import hmac
 
-from pydantic import BaseModel, SecretStr, ValidationError
+from pydantic import BaseModel, SecretStr
 from sqlalchemy import delete, insert
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from bythebook.database.tables import deliveries
 from bythebook.database.transaction import transaction
-from bythebook.errors import BusyError, InputError, KeyRefused, NotAllowed
+from bythebook.errors import BusyError, KeyRefused, NotAllowed
 from bythebook.models.chunk import now
+from bythebook.server.sent import read_sent
 
 
 class Repository(BaseModel):
@@ -54,16 +55,8 @@ def check_signature(secret: SecretStr | None, signature: str | None, body: bytes
 
 
 def read_push(body: bytes) -> Push:
-    try:
-        return Push.model_validate_json(body)
-    except ValidationError as problem:
-        first = problem.errors(include_input=False, include_url=False)[0]
-        field = ".".join(str(part) for part in first["loc"]) or "body"
-        raise InputError(
-            f"The webhook's {field} can't be used: {first['msg']}.",
-            action="Choose application/json as the webhook's content type.",
-            details={"field": field},
-        ) from problem
+    action = "Choose application/json as the webhook's content type."
+    return read_sent(Push, body, "the webhook", action)
 
 
 class Deliveries:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from functools import cache
-from typing import Any, ClassVar, cast
+from typing import Any, ClassVar
 
 from docutils import nodes
 from docutils.parsers.rst import Directive, directives, roles
@@ -35,10 +35,10 @@ TITLE_AND_TARGET = re.compile(r"^(?P<title>.+?)\s*<[^<>]*>$", re.DOTALL)
 def know_sphinx_names() -> None:
     for name in (*OBJECTS, *AS_CODE):
         for domain in DOMAINS:
-            roles.register_canonical_role(f"{domain}{name}", cast(Any, _code_role))
+            roles.register_canonical_role(f"{domain}{name}", _shown_as(nodes.literal))
     for name in AS_TEXT:
         for domain in ("", "std:"):
-            roles.register_canonical_role(f"{domain}{name}", cast(Any, _text_role))
+            roles.register_canonical_role(f"{domain}{name}", _shown_as(nodes.inline))
     for name in ("code", "code-block", "sourcecode"):
         directives.register_directive(name, _Code)
     for name in LEFT_OUT:
@@ -57,28 +57,21 @@ def _shown(text: str) -> str:
     return titled["title"] if titled else text.lstrip("~!")
 
 
-def _code_role(
-    role: str,
-    rawtext: str,
-    text: str,
-    lineno: int,
-    inliner: Any,
-    options: Mapping[str, Any] | None = None,
-    content: Sequence[str] = (),
-) -> tuple[list[nodes.Node], list[nodes.system_message]]:
-    return [nodes.literal(rawtext, _shown(text))], []
+def _shown_as(kind: type[nodes.TextElement]) -> Any:
+    """A role that shows its words as such an element."""
 
+    def role(
+        role: str,
+        rawtext: str,
+        text: str,
+        lineno: int,
+        inliner: Any,
+        options: Mapping[str, Any] | None = None,
+        content: Sequence[str] = (),
+    ) -> tuple[list[nodes.Node], list[nodes.system_message]]:
+        return [kind(rawtext, _shown(text))], []
 
-def _text_role(
-    role: str,
-    rawtext: str,
-    text: str,
-    lineno: int,
-    inliner: Any,
-    options: Mapping[str, Any] | None = None,
-    content: Sequence[str] = (),
-) -> tuple[list[nodes.Node], list[nodes.system_message]]:
-    return [nodes.inline(rawtext, _shown(text))], []
+    return role
 
 
 class _AnyOptions(dict[str, Any]):

@@ -9,15 +9,15 @@ from urllib.parse import quote
 import httpx
 from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
-from pydantic import BaseModel, Field, ValidationError
+from pydantic import BaseModel, Field
 
-from bythebook.errors import InputError
 from bythebook.models.chunk import now
 from bythebook.server.platforms.delivery import SECONDS_TO_ANSWER, NotTaken, refused
 from bythebook.server.platforms.discord_marks import DiscordMarkdown
 from bythebook.server.platforms.question import Question
 from bythebook.server.platforms.signature import is_recent, wrong_signature
 from bythebook.server.platforms.wording import SEPARATOR, Room, Said, parts_of, shortened
+from bythebook.server.sent import read_sent
 
 NAME = "Discord"
 API = "https://discord.com/api/v10"
@@ -84,16 +84,7 @@ class Interaction(BaseModel):
 
 
 def read_interaction(body: bytes) -> Interaction:
-    try:
-        return Interaction.model_validate_json(body)
-    except ValidationError as problem:
-        first = problem.errors(include_input=False, include_url=False)[0]
-        field = ".".join(str(part) for part in first["loc"]) or "body"
-        raise InputError(
-            f"What {NAME} sent can't be used: {field}: {first['msg']}.",
-            action="Send an interaction of Discord's API.",
-            details={"field": field},
-        ) from problem
+    return read_sent(Interaction, body, NAME, "Send an interaction of Discord's API.")
 
 
 def question_of(interaction: Interaction, text: str) -> Question:

@@ -8,17 +8,17 @@ from collections.abc import Mapping
 from typing import Any
 
 import aiohttp
-from pydantic import BaseModel, Field, ValidationError
+from pydantic import BaseModel, Field
 from slack_sdk.errors import SlackApiError, SlackClientError
 from slack_sdk.signature import SignatureVerifier
 from slack_sdk.web.async_client import AsyncWebClient
 
-from bythebook.errors import InputError
 from bythebook.server.platforms.delivery import SECONDS_TO_ANSWER, NotTaken, refused
 from bythebook.server.platforms.mrkdwn import Mrkdwn
 from bythebook.server.platforms.question import Question
 from bythebook.server.platforms.signature import is_recent, wrong_signature
 from bythebook.server.platforms.wording import Room, Said, parts_of
+from bythebook.server.sent import read_sent
 
 NAME = "Slack"
 API = AsyncWebClient.BASE_URL
@@ -71,16 +71,8 @@ class Delivery(BaseModel):
 
 
 def read_delivery(body: bytes) -> Delivery:
-    try:
-        return Delivery.model_validate_json(body)
-    except ValidationError as problem:
-        first = problem.errors(include_input=False, include_url=False)[0]
-        field = ".".join(str(part) for part in first["loc"]) or "body"
-        raise InputError(
-            f"What {NAME} sent can't be used: {field}: {first['msg']}.",
-            action="Give Slack this address for events only, not for commands or interactions.",
-            details={"field": field},
-        ) from problem
+    action = "Give Slack this address for events only, not for commands or interactions."
+    return read_sent(Delivery, body, NAME, action)
 
 
 def question_of(delivery: Delivery) -> Question:

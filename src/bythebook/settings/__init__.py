@@ -11,10 +11,10 @@ from pydantic import Field, SecretStr, ValidationError, field_validator
 from pydantic_settings import SettingsConfigDict
 
 from bythebook.errors import ConfigurationError
-from bythebook.fetch_settings import FetchSettings
-from bythebook.platform_settings import PlatformSettings
-from bythebook.tracing_settings import TracingSettings
-from bythebook.worker_settings import WorkerSettings
+from bythebook.settings.fetching import FetchSettings
+from bythebook.settings.platforms import PlatformSettings
+from bythebook.settings.tracing import TracingSettings
+from bythebook.settings.workers import WorkerSettings
 
 EmbedderName = Literal["built-in", "openai", "cohere"]
 AnswererName = Literal["auto", "built-in", "openai"]
