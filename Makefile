@@ -4,7 +4,7 @@ BIN := .venv/bin
 export PIP_CONSTRAINT := $(CURDIR)/constraints.txt
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: demo serve test test-llm lint audit fuzz patterns bench bench-peers screenshots install install-dev weights clean
+.PHONY: demo serve test test-faults test-load test-llm lint audit fuzz patterns bench bench-peers screenshots install install-dev weights clean
 
 demo: install
 	$(BIN)/bythebook demo
@@ -28,6 +28,18 @@ lint: install-dev
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
+
+# A real service under 200 kills, full disks, wrong clocks and failing servers: an hour or so.
+test-faults: install-dev
+	test -n "$$QDRANT_URL" || scripts/get_qdrant.sh || true
+	scripts/get_debian.sh redis-server || true
+	BYTHEBOOK_FAULT_ROUNDS=$${BYTHEBOOK_FAULT_ROUNDS:-200} $(BIN)/pytest -s tests/faults
+
+# Many readers at once for a while, beside an ingest; then several services that share servers.
+test-load: install-dev
+	test -n "$$QDRANT_URL" || scripts/get_qdrant.sh || true
+	scripts/get_debian.sh redis-server || true
+	$(BIN)/python benchmarks/endurance.py
 
 # Known weaknesses of the pinned dependencies; needs the network to a list of vulnerabilities.
 audit: install-dev

@@ -7,6 +7,7 @@ database of its own.
 from __future__ import annotations
 
 import importlib.util
+import json
 import os
 import pwd
 import shutil
@@ -46,6 +47,14 @@ def _stop(state: State) -> None:
     stop = ["-D", f"{state['folder']}/data", "-m", "immediate", "stop"]
     _run(Path(state["programs"]) / "pg_ctl", *stop)
     shutil.rmtree(state["folder"])
+
+
+def restart_postgres(shared: Path) -> None:
+    """Ends every connection at once, as a crash would, and comes back at the same address."""
+    state: State = json.loads((shared / "postgres.json").read_text())
+    folder = state["folder"]
+    how = ["-w", "-t", _SECONDS_TO_START, "-m", "immediate", "-l", f"{folder}/log"]
+    _run(Path(state["programs"]) / "pg_ctl", "-D", f"{folder}/data", *how, "restart")
 
 
 @asynccontextmanager

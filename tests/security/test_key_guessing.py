@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 import pytest
@@ -62,6 +63,15 @@ async def test_a_key_that_was_good_is_still_checked(serve: Serve) -> None:
         (known,) = await up.service.keys.list()
         await up.service.keys.revoke(known.key_id)
         assert await status(up, key) == 401
+
+
+async def test_many_requests_at_once_with_a_new_key_are_one_guess(serve: Serve) -> None:
+    async with serve(key_guesses=2) as up:
+        key = await new_key(up)
+        statuses = await asyncio.gather(*(status(up, key) for _ in range(20)))
+        assert set(statuses) == {200}
+        assert await status(up, guess(1)) == 401
+        assert await status(up, guess(2)) == 429
 
 
 async def test_guesses_are_counted_by_address(serve: Serve) -> None:

@@ -128,6 +128,15 @@ async def test_one_job_of_a_book_at_a_time(up: Running) -> None:
         assert (await ingest(up, path="two"))["status"] == "completed"
 
 
+async def test_a_job_waits_for_whoever_still_writes_its_book(up: Running) -> None:
+    """The last job says that it is done a moment before it lets go of the book."""
+    async with up.service.library.locks.writing("one"):
+        response = await up.http.post(TRIGGER, json={"path": "one", "book_id": "one"})
+        status = await up.http.get(response.headers["Location"])
+        assert status.json()["status"] == "queued"
+    assert (await follow(up, response))["status"] == "completed"
+
+
 @pytest.mark.parametrize("job_id", ["0", "-1", "1e3", "x", str(2**31), str(10**30), "1"])
 async def test_a_job_that_is_not_there(up: Running, job_id: str) -> None:
     response = await up.http.get(f"/ingestion/status/{job_id}")

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import sqlite3
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
 from filelock import AsyncFileLock
 from sqlalchemy import event, inspect, text
-from sqlalchemy.engine import URL, Connection
+from sqlalchemy.engine import URL, Connection, ExceptionContext
 from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
 
@@ -67,6 +68,7 @@ def _make_engine(address: URL) -> AsyncEngine:
         Path(address.database).parent.mkdir(parents=True, exist_ok=True)
     engine = create_async_engine(address, connect_args={"timeout": 30})
     event.listen(engine.sync_engine, "connect", _prepare_sqlite)
+    event.listen(engine.sync_engine, "handle_error", _drop_read_only)
     return engine
 
 
@@ -76,6 +78,14 @@ def _prepare_sqlite(connection: Any, _record: Any) -> None:
     for pragma in ("journal_mode=WAL", "synchronous=NORMAL", "foreign_keys=ON"):
         cursor.execute(f"PRAGMA {pragma}")
     cursor.close()
+
+
+def _drop_read_only(context: ExceptionContext) -> None:
+    """A connection that was made while the file could only be read never writes, so that it must
+    not stay once the disk can be written to again."""
+    original = context.original_exception
+    if getattr(original, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_READONLY:
+        context.is_disconnect = True
 
 
 def _revision(connection: Connection) -> str | None:

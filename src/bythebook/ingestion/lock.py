@@ -10,7 +10,7 @@ from typing import Protocol
 
 from filelock import FileLock, Timeout
 
-from bythebook.errors import BusyError
+from bythebook.errors import BusyError, StoreError
 
 # `is_writing` may hold a lock for an instant.
 ATTEMPTS = 10
@@ -33,16 +33,26 @@ class FileLocks:
     def __init__(self, home: Path) -> None:
         self.folder = home / "locks"
 
-    def _lock(self, book_id: str) -> FileLock:
-        self.folder.mkdir(parents=True, exist_ok=True)
-        return FileLock(self.folder / f"{book_id}.lock")
+    def _take(self, book_id: str) -> FileLock:
+        """The lock, taken; raises Timeout where somebody else has it."""
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            lock = FileLock(self.folder / f"{book_id}.lock")
+            lock.acquire(blocking=False)
+        except Timeout:
+            raise
+        except OSError as problem:
+            raise StoreError(
+                f"The lock of {book_id} can't be taken: {problem.strerror or problem}.",
+                action="Check that the data folder (BYTHEBOOK_HOME) can be written to.",
+            ) from problem
+        return lock
 
     @asynccontextmanager
     async def writing(self, book_id: str) -> AsyncIterator[None]:
-        lock = self._lock(book_id)
         for attempt in range(1, ATTEMPTS + 1):
             try:
-                lock.acquire(blocking=False)
+                lock = self._take(book_id)
                 break
             except Timeout as problem:
                 if attempt == ATTEMPTS:
@@ -57,12 +67,10 @@ class FileLocks:
         return await asyncio.to_thread(self._is_writing, book_id)
 
     def _is_writing(self, book_id: str) -> bool:
-        lock = self._lock(book_id)
         try:
-            lock.acquire(blocking=False)
+            self._take(book_id).release()
         except Timeout:
             return True
-        lock.release()
         return False
 
 

@@ -29,6 +29,8 @@ _CONNECTIONS = 16
 _SECONDS_FOR_A_CONNECTION = 5.0
 # Redis tells when a request was made to a tenth of a millisecond, and counts more finely.
 _ROUNDING = 0.001
+# Less than this a clock may go back while it is kept right.
+_CLOCK_STEP = 1.0
 
 
 @dataclass(frozen=True)
@@ -75,6 +77,7 @@ class RateLimits:
         self._storage: MemoryStorage | RedisStorage = (
             _redis_storage(self._pool) if self._pool else MemoryStorage()
         )
+        self._latest = 0.0
         self._window = MovingWindowRateLimiter(self._storage)
 
     @property
@@ -99,6 +102,7 @@ class RateLimits:
         if not limit:
             return Rate(allowed=True, limit=0, remaining=0, reset=0)
         item = RateLimitItemPerMinute(limit)
+        await self._forget_the_future()
         with _redis_errors():
             allowed = await self._window.hit(item, *counted)
             window = await self._window.get_window_stats(item, *counted)
@@ -113,6 +117,15 @@ class RateLimits:
             retry_after=0 if allowed else min(60, math.floor(free_at - now) + 1),
             whose=whose,
         )
+
+    async def _forget_the_future(self) -> None:
+        """Once the clock was set back, what was counted before would count until that time comes
+        again. Redis forgets by itself a minute after the last request."""
+        now = time.time()
+        if isinstance(self._storage, MemoryStorage) and now < self._latest - _CLOCK_STEP:
+            await self._storage.reset()
+            self._latest = now
+        self._latest = max(self._latest, now)
 
     async def check(self) -> None:
         """Raises when the Redis that counts can't be reached."""

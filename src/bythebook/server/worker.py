@@ -69,8 +69,8 @@ class Worker:
             if push and waiting:
                 self._pulls[waiting.job_id] = True
                 return waiting
-            if not push:
-                await self._refuse_second(source.book_id, others)
+            if others and not push:
+                raise _second(others[-1])
             job = await self.jobs.queue(source.book_id, mode, str(source.place))
             self._pulls[job.job_id] = push
             self.waiting += 1
@@ -82,21 +82,6 @@ class Worker:
         if self.library.settings.workers == "queue":
             return len(await self.jobs.list(limit=None, statuses=["queued"]))
         return self.waiting
-
-    async def _refuse_second(self, book_id: str, others: list[IngestionJob]) -> None:
-        if others:
-            job = others[-1]
-            raise BusyError(
-                f"Job {job.job_id} for {book_id} is {job.status} already.",
-                action=f"Wait until it ends; `GET /ingestion/status/{job.job_id}` tells.",
-                details={"book_id": book_id, "job_id": job.job_id},
-            )
-        if await self.library.locks.is_writing(book_id):
-            raise BusyError(
-                f"Another process is writing {book_id}.",
-                action="Wait until it ends; `GET /ingestion/status` tells.",
-                details={"book_id": book_id},
-            )
 
     async def _work(self) -> None:
         while True:
@@ -152,3 +137,11 @@ class Worker:
             wanted = self._pulls.pop(job.job_id, webhooks)
         if wanted:
             await bring_up_to_date(job.source or "", settings)
+
+
+def _second(job: IngestionJob) -> BusyError:
+    return BusyError(
+        f"Job {job.job_id} for {job.book_id} is {job.status} already.",
+        action=f"Wait until it ends; `GET /ingestion/status/{job.job_id}` tells.",
+        details={"book_id": job.book_id, "job_id": job.job_id},
+    )

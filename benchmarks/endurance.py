@@ -1,0 +1,250 @@
+"""Many readers for a while, with an ingest beside them; too many at once; several services.
+
+    python benchmarks/endurance.py [--readers 50] [--minutes 1] [--think 10] [--out FILE]
+    python benchmarks/endurance.py --only hold --readers 500 --minutes 10
+
+`hold`: readers ask, read the stream to its end, think, and ask again, while a book is ingested over
+and over and somebody searches once a second; figures stand beside those of an idle service in the
+same run. `overload`: far more at once than the service takes. `replicas`: three services on
+PostgreSQL, Qdrant and Redis. The language model is scripted and answers after 0.3 s a call.
+Each part writes a line of JSON to --out, for scripts/make_reliability.py.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import random
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Awaitable, Callable
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import httpx
+import numpy as np
+
+ROOT = Path(__file__).parent.parent
+sys.path.insert(0, str(ROOT / "tests"))
+sys.path.insert(0, str(Path(__file__).parent))
+
+from bythebook.library import Library, sample_book  # noqa: E402
+from bythebook.settings import Settings  # noqa: E402
+from endurance_replicas import check_replicas  # noqa: E402
+from faults.process import ServiceProcess, service_process  # noqa: E402
+from load import covered_questions  # noqa: E402
+from standins.llm_process import llm_process  # noqa: E402
+from workers.fleet import write_lessons  # noqa: E402
+
+LATENCY, PIECE_PAUSE = 0.3, 0.01
+IDLE_QUESTIONS = 30
+BOOK = "physical-ai-robotics"
+TAKEN_AT_ONCE, SENT_AT_ONCE = 20, 200
+MEASURE_EVERY = 5.0
+
+
+@dataclass
+class Figures:
+    """What readers met: seconds until the first sentence, seconds of searches, and outcomes."""
+
+    first_sentence: list[float] = field(default_factory=list)
+    search: list[float] = field(default_factory=list)
+    outcomes: Counter[str] = field(default_factory=Counter)
+
+    @property
+    def errors(self) -> int:
+        return sum(count for what, count in self.outcomes.items() if what != "answered")
+
+    def percentiles(self) -> dict[str, float]:
+        told = {}
+        for name in ("first_sentence", "search"):
+            times = getattr(self, name) or [float("nan")]
+            for share in (50, 95):
+                told[f"{name}_p{share}_ms"] = round(float(np.percentile(times, share)) * 1000, 1)
+        return told
+
+
+async def ask(http: httpx.AsyncClient, question: str, figures: Figures) -> None:
+    """One streamed answer, read to its end."""
+    started = time.perf_counter()
+    outcome = "cut off"
+    waiting = True
+    body = {"message": question, "book_id": BOOK}
+    try:
+        async with http.stream("POST", "/chat/stream", json=body) as response:
+            if response.status_code != httpx.codes.OK:
+                figures.outcomes[str(response.status_code)] += 1
+                return
+            async for line in response.aiter_lines():
+                if waiting and line == "event: token":
+                    waiting = False
+                    figures.first_sentence.append(time.perf_counter() - started)
+                if line == "event: done":
+                    outcome = "answered"
+                elif line == "event: error":
+                    outcome = "error"
+    except httpx.HTTPError as problem:
+        outcome = type(problem).__name__
+    figures.outcomes[outcome] += 1
+
+
+async def search(http: httpx.AsyncClient, question: str, figures: Figures) -> None:
+    started = time.perf_counter()
+    try:
+        response = await http.post("/search", json={"text": question, "book_id": BOOK})
+    except httpx.HTTPError as problem:
+        figures.outcomes[f"search: {type(problem).__name__}"] += 1
+        return
+    if response.is_success:
+        figures.search.append(time.perf_counter() - started)
+    else:
+        figures.outcomes[f"search: {response.status_code}"] += 1
+
+
+async def repeat_until(end: float, pause: float, step: Callable[[], Awaitable[None]]) -> None:
+    while time.perf_counter() < end:
+        await step()
+        await asyncio.sleep(pause)
+
+
+async def keep_ingesting(http: httpx.AsyncClient, end: float) -> int:
+    """How often the whole of a book was ingested."""
+    done = 0
+    while time.perf_counter() < end:
+        body = {"path": "beside", "book_id": "beside", "mode": "recreate"}
+        response = await http.post("/ingestion/trigger", json=body)
+        if response.status_code == httpx.codes.CONFLICT:
+            await asyncio.sleep(0.5)  # the one before has ended, but still holds the book
+            continue
+        response.raise_for_status()
+        job = response.json()["job_id"]
+        while time.perf_counter() < end:
+            status = (await http.get(f"/ingestion/status/{job}")).json()["status"]
+            if status in ("completed", "failed"):
+                done += status == "completed"
+                break
+            await asyncio.sleep(0.5)
+    return done
+
+
+async def measure_memory(service: ServiceProcess, end: float) -> list[float]:
+    """Megabytes in memory, every few seconds."""
+    taken = []
+    while time.perf_counter() < end:
+        status = Path(f"/proc/{service.pid}/status").read_text()
+        resident = next(line for line in status.splitlines() if line.startswith("VmRSS"))
+        taken.append(round(int(resident.split()[1]) / 1024, 1))
+        await asyncio.sleep(min(MEASURE_EVERY, max(0.1, end - time.perf_counter())))
+    return taken
+
+
+async def hold(
+    chosen: argparse.Namespace, work: Path, environment: dict[str, str], questions: list[str]
+) -> dict[str, Any]:
+    draw = random.Random(1)
+    environment = {**environment, "BYTHEBOOK_MAX_CONCURRENT": "1000"}
+    async with service_process(work / "home", environment) as (service, http):
+        idle, busy = Figures(), Figures()
+        for question in questions[:5]:
+            await ask(http, question, Figures())
+        for question in questions[:IDLE_QUESTIONS]:
+            await ask(http, question, idle)
+            await search(http, question, idle)
+        limits = httpx.Limits(max_connections=None)
+        async with httpx.AsyncClient(base_url=service.url, timeout=120, limits=limits) as many:
+            end = time.perf_counter() + chosen.minutes * 60
+
+            async def reader() -> None:
+                await asyncio.sleep(draw.random() * chosen.think)
+                await repeat_until(
+                    end, chosen.think, lambda: ask(many, draw.choice(questions), busy)
+                )
+
+            measuring = asyncio.create_task(measure_memory(service, end))
+            ingesting = asyncio.create_task(keep_ingesting(http, end))
+            await asyncio.gather(
+                repeat_until(end, 1.0, lambda: search(many, draw.choice(questions), busy)),
+                *(reader() for _ in range(chosen.readers)),
+            )
+            memory, ingests = await measuring, await ingesting
+    half = len(memory) // 2
+    return {
+        "part": "hold",
+        "readers": chosen.readers,
+        "minutes": chosen.minutes,
+        "think_seconds": chosen.think,
+        "answers": busy.outcomes["answered"],
+        "searches": len(busy.search),
+        "ingests": ingests,
+        "errors": busy.errors,
+        "outcomes": dict(busy.outcomes),
+        "idle": idle.percentiles(),
+        "busy": busy.percentiles(),
+        "memory_mb": {"at half time": memory[half], "at the end": memory[-1], "most": max(memory)},
+    }
+
+
+async def overload(work: Path, environment: dict[str, str], questions: list[str]) -> dict[str, Any]:
+    environment = {**environment, "BYTHEBOOK_MAX_CONCURRENT": str(TAKEN_AT_ONCE)}
+    async with service_process(work / "home", environment) as (service, _):
+        limits = httpx.Limits(max_connections=None)
+        figures, after = Figures(), Figures()
+        async with httpx.AsyncClient(base_url=service.url, timeout=120, limits=limits) as many:
+            asked = [questions[number % len(questions)] for number in range(SENT_AT_ONCE)]
+            await asyncio.gather(*(ask(many, question, figures) for question in asked))
+            for question in questions[:5]:
+                await ask(many, question, after)
+    told = {"part": "overload", "taken_at_once": TAKEN_AT_ONCE, "sent_at_once": SENT_AT_ONCE}
+    outcomes = {"outcomes": dict(figures.outcomes), "answered_after": after.outcomes["answered"]}
+    return {**told, **outcomes}
+
+
+async def prepare(work: Path) -> None:
+    async with await Library.open(Settings(home=work / "home")) as library:
+        await library.ingest(sample_book(), book_id=BOOK)
+    write_lessons(work / "books" / "beside", 60)
+
+
+async def main() -> None:
+    options = argparse.ArgumentParser()
+    options.add_argument("--readers", type=int, default=50)
+    options.add_argument("--minutes", type=float, default=1.0)
+    options.add_argument("--think", type=float, default=10.0, help="seconds between two questions")
+    options.add_argument("--only", choices=["hold", "overload", "replicas"])
+    options.add_argument("--out", type=Path)
+    chosen = options.parse_args()
+    questions = covered_questions(100)
+    lines: list[dict[str, Any]] = []
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        llm_process(latency=LATENCY, pause=PIECE_PAUSE) as llm,
+    ):
+        work = Path(folder)
+        environment = {
+            "BYTHEBOOK_ANSWERER": "openai",
+            "OPENAI_BASE_URL": llm,
+            "OPENAI_API_KEY": "any",
+            "OPENAI_MODEL": "stand-in",
+            "BYTHEBOOK_BOOKS_FOLDER": str(work / "books"),
+            "BYTHEBOOK_LOG_LEVEL": "info",
+        }
+        await prepare(work)
+        if chosen.only in (None, "hold"):
+            lines.append(await hold(chosen, work, environment, questions))
+        if chosen.only in (None, "overload"):
+            lines.append(await overload(work, environment, questions))
+        if chosen.only in (None, "replicas"):
+            lines.append(asdict(await check_replicas(work / "replicas")))
+    for line in lines:
+        print(json.dumps(line, indent=2), flush=True)
+        if chosen.out:
+            with chosen.out.open("a", encoding="utf-8") as file:
+                file.write(json.dumps(line) + "\n")
+
+
+if __name__ == "__main__":
+    asyncio.run(main())
