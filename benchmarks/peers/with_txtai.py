@@ -23,6 +23,8 @@ from embedding import shared_embedder
 os.environ["ALLOW_RESOLVE_TRANSFORM"] = "True"  # a saved index names its function
 SHARED = shared_embedder()
 ALL = 10_000_000
+# As many times the results asked for as with LangChain.
+AMONG = 20
 
 
 def exported(model: Path) -> dict[str, Any]:
@@ -94,9 +96,12 @@ class Txtai:
         self.embeddings.save(self.path)
 
     def search(self, question: str, limit: int, chapter: int | None) -> list[Hit]:
-        only = "" if chapter is None else " and chapter = :chapter"
+        """The filter is put on candidates, of which ten times the limit would be too few."""
+        which = "similar(:question)"
+        if chapter is not None:
+            which = f"similar(:question, {AMONG * limit}) and chapter = :chapter"
         found = self.embeddings.search(
-            f"select text, source from txtai where similar(:question){only}",
+            f"select text, source from txtai where {which}",
             limit,
             parameters={"question": question, "chapter": chapter},
         )

@@ -23,8 +23,15 @@ LIMIT = 12
 SCRIPT = str(Path(__file__).with_name("shifted_clock.py"))
 
 
+def set_clock(clock: Path, shift: float) -> None:
+    """In one step: the service may look at any moment."""
+    new = clock.with_suffix(".new")
+    new.write_text(str(shift))
+    new.replace(clock)
+
+
 def with_clock(clock: Path) -> tuple[str, ...]:
-    clock.write_text("0")
+    set_clock(clock, 0.0)
     return (SCRIPT, str(clock), *SERVE[2:])
 
 
@@ -47,7 +54,7 @@ async def test_work_goes_on_when_the_clock_is_set(
         await work.recover(http)
         for number in range(max(len(JUMPS), fault_rounds // 5) if fault_rounds >= MANY else 2):
             asking = asyncio.gather(*(work.chat(http, stream=bool(n % 2)) for n in range(3)))
-            clock.write_text(str(JUMPS[number % len(JUMPS)]))
+            set_clock(clock, JUMPS[number % len(JUMPS)])
             tally.injected += 1
             await asking
             write_lessons(work.books, generator)
@@ -71,10 +78,10 @@ async def test_keys_and_limits_follow_the_clock(embedded: Place, tmp_path: Path)
     command = with_clock(clock)
     async with service_process(embedded.home, environment, command=command, key=key) as (_, http):
         assert await statuses(http) == [200] * LIMIT + [429]
-        clock.write_text(str(2 * MINUTE))
+        set_clock(clock, 2 * MINUTE)
         assert await statuses(http) == [200] * LIMIT + [429]
-        clock.write_text(str(DAY))
+        set_clock(clock, DAY)
         assert (await http.get("/info")).status_code == 401
         # Set right again, or wrong: nobody waits for the time until which he was counted before.
-        clock.write_text(str(-DAY))
+        set_clock(clock, -DAY)
         assert 200 in await statuses(http)

@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import chain, repeat
 
 import Stemmer
 
@@ -59,8 +60,7 @@ def query_terms(text: str, language: str) -> SparseTerms:
 
 def terms(text: str, language: str) -> Iterator[str]:
     """Stemmed words without stop words; a name such as `create_node` also gives its parts."""
-    for found in TERM.finditer(text):
-        yield from _terms_of(found[0], language)
+    return chain.from_iterable(map(_terms_of, TERM.findall(text), repeat(language)))
 
 
 @lru_cache(maxsize=50_000)  # a book has few different words
