@@ -69,6 +69,30 @@ async def test_several_may_open_a_new_database_at_once(database_url: str) -> Non
         await engine.dispose()
 
 
+@pytest.mark.parametrize("revision", [None, "0001", "0004"])
+async def test_a_migration_that_breaks_off_leaves_nothing_behind(
+    database_url: str, revision: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if revision:
+        await _made_by(database_url, revision)
+    upgrade = command.upgrade
+
+    def broken_upgrade(config: Config, _head: str) -> None:
+        upgrade(config, "head")
+        raise ConnectionResetError("broken off")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(command, "upgrade", broken_upgrade)
+        with pytest.raises((StoreError, ConnectionResetError)):
+            await open_database(database_url)
+    engine = create_async_engine(database_address(database_url))
+    async with engine.connect() as connection:
+        tables = await connection.run_sync(lambda sync: inspect(sync).get_table_names())
+    await engine.dispose()
+    assert ("api_keys" in tables) == (revision == "0004") and ("books" in tables) == bool(revision)
+    await (await open_database(database_url)).dispose()
+
+
 async def test_rows_of_the_first_version_are_kept(database_url: str) -> None:
     await _made_by(database_url, "0001")
     engine = await open_database(database_url)

@@ -89,13 +89,18 @@ def moment(generator: random.Random, length: float) -> float:
     return length * generator.uniform(EARLIEST, 1)
 
 
-async def killed_and_done(tally: Tally, pause: float, place: Place, *arguments: str) -> None:
-    """Killed once, unless it was quicker, then to its end."""
+async def killed_and_done(
+    tally: Tally, pause: float, place: Place, *arguments: str, made: Path | None = None
+) -> None:
+    """Killed once, unless it was quicker, then to its end. What it `made` is there as a whole or
+    not at all, and is not made a second time."""
     tally.requests += 1
     status = await asyncio.to_thread(run, place, *arguments, kill_after=pause)
     if status == -signal.SIGKILL:
         tally.injected += 1
         tally.cut += 1
+        if made and made.exists():
+            return
         tally.requests += 1
         status = await asyncio.to_thread(run, place, *arguments)
     if status != 0:
@@ -122,7 +127,7 @@ async def test_killed_backup_and_restore(
     for number in range(max(1, fault_rounds // 10)):
         file = tmp_path / f"{number}.backup"
         pause = moment(generator, length)
-        await killed_and_done(tally, pause, embedded, "backup", str(file))
+        await killed_and_done(tally, pause, embedded, "backup", str(file), made=file)
         compare(tally, "after backup", await content(embedded.settings), expected)
         restored = Place("embedded", tmp_path / f"restored-{number}", {})
         pause = moment(generator, length)

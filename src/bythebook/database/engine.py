@@ -99,6 +99,10 @@ async def _bring_up_to_date(connection: AsyncConnection) -> None:
     if connection.dialect.name == "postgresql":
         lock = text("SELECT pg_advisory_xact_lock(:number)")
         await connection.execute(lock, {"number": MIGRATION_LOCK})
+    else:
+        # Python begins a transaction on SQLite only before it changes rows; without this one a
+        # process that is killed would leave half of the tables.
+        await connection.exec_driver_sql("BEGIN IMMEDIATE")
     await connection.run_sync(_migrate)
 
 
