@@ -18,6 +18,9 @@ from bythebook.server.folders import Source
 BUSY_PAUSE = 1.0
 # Until the database is asked again after it failed.
 TROUBLE_PAUSE = 5.0
+# Until it is asked for jobs that nobody told of: their service was killed, or lost its connection
+# between queueing one and hearing that it was queued.
+IDLE_PAUSE = 5.0
 
 log = logging.getLogger(__name__)
 
@@ -88,17 +91,19 @@ class Worker:
             self._wake.clear()
             try:
                 pause = await self._run_next()
+            except BookError as problem:
+                log.warning("The queue of ingestion jobs can't be read or written: %s", problem)
+                pause = TROUBLE_PAUSE
             except Exception:
                 log.exception("The queue of ingestion jobs can't be read or written")
                 pause = TROUBLE_PAUSE
-            if pause != 0:
+            if pause:
                 with suppress(TimeoutError):
                     async with asyncio.timeout(pause):
                         await self._wake.wait()
 
-    async def _run_next(self) -> float | None:
-        """Run the oldest job whose book nobody writes; tells when to look again, None if only a
-        new job is a reason to."""
+    async def _run_next(self) -> float:
+        """Run the oldest job whose book nobody writes; tells when to look again."""
         queued = await self.jobs.list(limit=None, statuses=["queued"])
         self.waiting = len(queued)
         for job in reversed(queued):
@@ -106,7 +111,7 @@ class Worker:
                 self.waiting -= 1
                 await self._run(job)
                 return 0
-        return BUSY_PAUSE if queued else None
+        return BUSY_PAUSE if queued else IDLE_PAUSE
 
     async def _run(self, job: IngestionJob) -> None:
         self.running = job.job_id
