@@ -149,8 +149,8 @@ async def hold(
     environment = {**environment, "BYTHEBOOK_MAX_CONCURRENT": "1000"}
     async with service_process(work / "home", environment) as (service, http):
         idle, busy = Figures(), Figures()
-        for question in questions[:5]:
-            await ask(http, question, Figures())
+        for question in questions:  # what is asked for the first time takes longer, also when idle
+            await search(http, question, Figures())
         for question in questions[:IDLE_QUESTIONS]:
             await ask(http, question, idle)
             await search(http, question, idle)

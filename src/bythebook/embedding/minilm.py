@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bythebook.embedding.embedder import encodable
+from bythebook.embedding.recent import RecentQueries
 from bythebook.embedding.weights_file import FOLDER, read_weights
 from bythebook.embedding.windows import even_windows
 
@@ -46,6 +47,7 @@ class MiniLM:
         )
         # Own threads, so that a question does not wait for the rest of a book.
         self._queries = ThreadPoolExecutor(self._count, thread_name_prefix="embed-query")
+        self._recent = RecentQueries(self._embed_query)
 
     def stay_in_background(self) -> None:
         """From now on documents are embedded on one core less, in processes of their own."""
@@ -69,6 +71,9 @@ class MiniLM:
         return np.array(vectors, np.float32).reshape(len(vectors), self.dimension)
 
     async def embed_query(self, text: str) -> NDArray[np.float32]:
+        return await self._recent.vector(text)
+
+    async def _embed_query(self, text: str) -> NDArray[np.float32]:
         loop = asyncio.get_running_loop()
         return await loop.run_in_executor(self._queries, self._model.vector, text)
 

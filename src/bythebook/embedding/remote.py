@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from pydantic import SecretStr
 
 from bythebook.embedding.embedder import encodable
+from bythebook.embedding.recent import RecentQueries
 from bythebook.errors import ConfigurationError, EmbeddingError
 from bythebook.settings import Settings
 
@@ -62,6 +63,7 @@ class RemoteEmbedder(ABC):
         self._timeout = timeout
         self._sleep = sleep
         self._free = asyncio.Semaphore(IN_FLIGHT)
+        self._recent = RecentQueries(self._embed_query)
         self._client = httpx.AsyncClient(headers=self._authorization(key), timeout=timeout)
 
     @classmethod
@@ -89,6 +91,9 @@ class RemoteEmbedder(ABC):
         return np.concatenate([np.empty((0, self.dimension), np.float32), *parts])
 
     async def embed_query(self, text: str) -> NDArray[np.float32]:
+        return await self._recent.vector(text)
+
+    async def _embed_query(self, text: str) -> NDArray[np.float32]:
         rows = await self._embed([_sendable(text)], "query")
         return rows.reshape(self.dimension)
 
