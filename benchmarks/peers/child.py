@@ -30,7 +30,8 @@ class Adapter(Protocol):
         """Load what an earlier process left in `home`, ready to search; empty is allowed."""
 
     def ingest(self, folder: Path) -> dict[str, Any]:
-        """Read, cut, embed and keep every file; tells at least `chunks`."""
+        """Read, cut, embed and keep every file; tells at least `chunks`. What is only to be
+        counted goes into a function `afterwards`."""
 
     def reingest(self, folder: Path) -> dict[str, Any]:
         """Bring the index up to date; `full` in the answer says that it had to begin again."""
@@ -63,6 +64,9 @@ def serve(adapter: Adapter) -> None:
         reply["cpu_seconds"] = time.process_time() - cpu
         reply["peak_mb"] = memory_mb("VmHWM")
         reply["held_mb"] = memory_mb("RssAnon")
+        count = reply.pop("afterwards", None)
+        if count and do == "ingest":  # of a re-ingest the whole process is timed
+            reply |= count()
         replies.write(json.dumps(reply) + "\n")
         replies.flush()
     replies.close()

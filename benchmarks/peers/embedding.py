@@ -35,8 +35,7 @@ class SharedEmbedder:
         self._session = onnxruntime.InferenceSession(
             str(weights / "model.onnx"), options, providers=["CPUExecutionProvider"]
         )
-        self._tokenizer = Tokenizer.from_file(str(weights / "tokenizer.json"))
-        self._tokenizer.encode_special_tokens = True
+        self._tokenizer = _tokenizer(weights)
         self._threads = ThreadPoolExecutor(os.cpu_count() or 1)
         self.texts = self.pieces = self.embedded = 0
         self._known: dict[str, NDArray[np.float32]] = {}
@@ -73,9 +72,30 @@ class SharedEmbedder:
         return vector
 
 
+def _tokenizer(weights: Path) -> Tokenizer:
+    tokenizer = Tokenizer.from_file(str(weights / "tokenizer.json"))
+    tokenizer.encode_special_tokens = True
+    return tokenizer
+
+
+def _weights() -> Path:
+    return Path(os.environ["PEERS_WEIGHTS"])
+
+
 @cache
 def shared_embedder() -> SharedEmbedder:
-    return SharedEmbedder(Path(os.environ["PEERS_WEIGHTS"]))
+    return SharedEmbedder(_weights())
+
+
+def counts_of(texts: Sequence[str]) -> dict[str, int]:
+    """The same counts for texts that another embedder read, of which it read as much."""
+    encoded = _tokenizer(_weights()).encode_batch(list(texts), add_special_tokens=False)
+    lengths = [len(one.ids) for one in encoded]
+    return {
+        "texts": len(lengths),
+        "pieces": sum(lengths),
+        "embedded_pieces": sum(min(length, WINDOW) for length in lengths),
+    }
 
 
 def embed(texts: Sequence[str]) -> NDArray[np.float32]:

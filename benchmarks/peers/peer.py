@@ -13,6 +13,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO, Any, Self
 
+from peers.float_weights import cache_in
+
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 # No step takes a peer longer that is worth waiting for.
@@ -22,7 +24,7 @@ WEIGHTS = ROOT / "src" / "bythebook" / "embedding" / "weights"
 
 @dataclass(frozen=True)
 class Peer:
-    """One way to set up one library. Set-ups of a library share its environment."""
+    """One way to set up one library."""
 
     name: str
     library: str
@@ -32,7 +34,12 @@ class Peer:
     @property
     def embeds_itself(self) -> bool:
         """By a way it offers; the others are handed bythebook's embedder."""
-        return self.setup in ("own", "onnx")
+        return self.name.endswith(("-own", "-onnx"))
+
+    @property
+    def environment(self) -> str:
+        """FastEmbed is not installed beside the set-ups that do without it."""
+        return f"{self.library}-fastembed" if self.setup == "fastembed" else self.library
 
 
 PEERS = {
@@ -47,6 +54,12 @@ PEERS = {
             "EnsembleRetriever; indexing API with SQLRecordManager",
         ),
         Peer("langchain-faiss", "langchain", "faiss", "FAISS, the rest the same"),
+        Peer(
+            "langchain-faiss-own",
+            "langchain",
+            "fastembed",
+            "the same with FastEmbedEmbeddings: the published float weights in ONNX",
+        ),
         Peer(
             "llamaindex",
             "llamaindex",
@@ -66,6 +79,13 @@ PEERS = {
             "",
             "DocumentSplitter 200 words; InMemoryDocumentStore, its BM25 and embedding retrievers "
             "joined by reciprocal ranks",
+        ),
+        Peer(
+            "haystack-own",
+            "haystack",
+            "fastembed",
+            "the same with FastembedDocumentEmbedder and FastembedTextEmbedder: the published "
+            "float weights in ONNX",
         ),
         Peer(
             "txtai",
@@ -97,7 +117,7 @@ PEERS = {
 
 def environment_of(peer: Peer, work: Path) -> dict[str, Any]:
     """Make the peer's virtual environment unless it is there; tells seconds and megabytes."""
-    folder = work / "environments" / peer.library
+    folder = work / "environments" / peer.environment
     told = folder / "installed.json"
     if told.exists():
         installed: dict[str, Any] = json.loads(told.read_text())
@@ -107,7 +127,7 @@ def environment_of(peer: Peer, work: Path) -> dict[str, Any]:
     if peer.library == "bythebook":
         pip += ["--constraint", str(ROOT / "constraints.txt"), str(ROOT)]
     else:
-        pip += ["--requirement", str(HERE / "requirements" / f"{peer.library}.txt")]
+        pip += ["--requirement", str(HERE / "requirements" / f"{peer.environment}.txt")]
     quiet = {name: value for name, value in os.environ.items() if name != "PIP_CONSTRAINT"}
     started = time.perf_counter()
     subprocess.run(pip, check=True, env=quiet)
@@ -127,6 +147,21 @@ def environment_of(peer: Peer, work: Path) -> dict[str, Any]:
     return installed
 
 
+def weights_for(peer: Peer, work: Path) -> None:
+    """What FastEmbed would download, made once, not at the cost of whoever comes first."""
+    cache = cache_in(work)
+    if peer.setup != "fastembed" or cache.exists():
+        return
+    txtai = PEERS["txtai"]
+    environment_of(txtai, work)
+    python = work / "environments" / txtai.environment / "bin" / "python"
+    logs = work / "logs"
+    logs.mkdir(parents=True, exist_ok=True)
+    with (logs / "float_weights.txt").open("w") as log:
+        make = [str(python), str(HERE / "float_weights.py"), str(cache)]
+        subprocess.run(make, check=True, stdout=log, stderr=log)
+
+
 def megabytes_in(folder: Path) -> float:
     """What the disk gives away for it: files with holes count without them."""
     return sum(f.stat().st_blocks * 512 for f in folder.rglob("*") if f.is_file()) / 1e6
@@ -137,7 +172,7 @@ class Running:
 
     def __init__(self, peer: Peer, work: Path) -> None:
         self.peer = peer
-        self._python = work / "environments" / peer.library / "bin" / "python"
+        self._python = work / "environments" / peer.environment / "bin" / "python"
         self._log = work / "logs" / f"{peer.name}.txt"
         self._work = work
 

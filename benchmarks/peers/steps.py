@@ -11,7 +11,7 @@ from statistics import mean, median
 from typing import Any
 
 from peers import books
-from peers.peer import Peer, Running, environment_of, megabytes_in
+from peers.peer import Peer, Running, environment_of, megabytes_in, weights_for
 from questions import load, ndcg, recall
 
 SIZES = (1_000, 10_000, 50_000)
@@ -32,6 +32,7 @@ class Bench:
         self.homes = work / "homes" / peer.name
 
     def running(self) -> Running:
+        weights_for(self.peer, self.work)
         return Running(self.peer, self.work)
 
     def home(self, name: str, *, empty: bool = False) -> str:

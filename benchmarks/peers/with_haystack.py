@@ -1,16 +1,19 @@
 """Haystack: pipelines over InMemoryDocumentStore, the store with both BM25 and vectors built in.
 
 Its duplicate policies look at ids, which are hashes of content and metadata, but only once a
-document is embedded; so a re-ingest asks for the ids first and embeds what is not there.
+document is embedded; so a re-ingest asks for the ids first and embeds what is not there. With
+`fastembed` it embeds by its integration of FastEmbed.
 """
 
 from __future__ import annotations
 
+import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from child import Hit, serve
+from float_weights import BATCH, MODEL, own_cache
 from haystack import Document, Pipeline, component
 from haystack.components.converters import TextFileToDocument
 from haystack.components.joiners import DocumentJoiner
@@ -22,27 +25,47 @@ from haystack.components.retrievers.in_memory import (
 from haystack.document_stores.in_memory import InMemoryDocumentStore
 from haystack.document_stores.types import DuplicatePolicy
 
-from embedding import shared_embedder
-
-SHARED = shared_embedder()
+from embedding import counts_of, shared_embedder
 
 
 @component
 class QueryEmbedder:
+    def __init__(self) -> None:
+        self.shared = shared_embedder()
+
     @component.output_types(embedding=list[float])
     def run(self, text: str) -> dict[str, Any]:
-        return {"embedding": SHARED.query(text).tolist()}
+        return {"embedding": self.shared.query(text).tolist()}
 
 
-def embedded(documents: list[Document]) -> list[Document]:
-    vectors = SHARED.embed([one.content or "" for one in documents])
-    return [
-        replace(one, embedding=vector.tolist())
-        for one, vector in zip(documents, vectors, strict=True)
-    ]
+@component
+class DocumentEmbedder:
+    def __init__(self) -> None:
+        self.shared = shared_embedder()
+
+    @component.output_types(documents=list[Document])
+    def run(self, documents: list[Document]) -> dict[str, Any]:
+        vectors = self.shared.embed([one.content or "" for one in documents])
+        pairs = zip(documents, vectors, strict=True)
+        return {"documents": [replace(one, embedding=vector.tolist()) for one, vector in pairs]}
+
+
+def fastembed() -> tuple[Any, Any]:
+    from haystack_integrations.components.embedders.fastembed import (
+        FastembedDocumentEmbedder,
+        FastembedTextEmbedder,
+    )
+
+    how = {"model": MODEL, "cache_dir": own_cache(), "progress_bar": False}
+    return FastembedDocumentEmbedder(**how, batch_size=BATCH), FastembedTextEmbedder(**how)
 
 
 class Haystack:
+    def __init__(self, setup: str) -> None:
+        self.shared = setup != "fastembed"
+        both = (DocumentEmbedder(), QueryEmbedder()) if self.shared else fastembed()
+        self.documents, self.query = both
+
     def open(self, home: Path) -> None:
         home.mkdir(parents=True, exist_ok=True)
         self.file = home / "store.json"
@@ -52,7 +75,7 @@ class Haystack:
             else InMemoryDocumentStore()
         )
         self.pipeline = Pipeline()
-        self.pipeline.add_component("embedder", QueryEmbedder())
+        self.pipeline.add_component("embedder", self.query)
         self.pipeline.add_component("dense", InMemoryEmbeddingRetriever(self.store))
         self.pipeline.add_component("words", InMemoryBM25Retriever(self.store))
         self.pipeline.add_component("joiner", DocumentJoiner(join_mode="reciprocal_rank_fusion"))
@@ -67,11 +90,15 @@ class Haystack:
         known = {one.id for one in self.store.filter_documents()}
         new = [one for one in chunks if one.id not in known]
         gone = known - {one.id for one in chunks}
-        self.store.write_documents(embedded(new), DuplicatePolicy.OVERWRITE)
+        embedded = self.documents.run(documents=new)["documents"] if new else []
+        self.store.write_documents(embedded, DuplicatePolicy.OVERWRITE)
         self.store.delete_documents(list(gone))
         if new or gone:
             self.store.save_to_disk(str(self.file))
-        return {"chunks": len(chunks), **SHARED.counts}
+        told: dict[str, Any] = {"chunks": len(chunks)}
+        if self.shared:
+            return told | shared_embedder().counts
+        return told | {"afterwards": lambda: counts_of([one.content or "" for one in chunks])}
 
     reingest = ingest
 
@@ -101,4 +128,4 @@ class Haystack:
 
 
 if __name__ == "__main__":
-    serve(Haystack())
+    serve(Haystack(sys.argv[1]))

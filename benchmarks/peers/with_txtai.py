@@ -21,7 +21,6 @@ from txtai.pipeline import Segmentation
 from embedding import shared_embedder
 
 os.environ["ALLOW_RESOLVE_TRANSFORM"] = "True"  # a saved index names its function
-SHARED = shared_embedder()
 ALL = 10_000_000
 # As many times the results asked for as with LangChain.
 AMONG = 20
@@ -46,6 +45,8 @@ class Txtai:
             assert package and package.origin
             model = Path(package.origin).parent / "model"
             self.how = {"path": str(model)} if setup == "own" else exported(model)
+        else:
+            shared_embedder()  # so that it is loaded before anything is timed
 
     def open(self, home: Path) -> None:
         self.path = str(home / "index")
@@ -78,7 +79,7 @@ class Txtai:
             self._write(new)
         if new or gone:
             self.embeddings.save(self.path)
-        return {"chunks": len(chunks)} | (SHARED.counts if "method" in self.how else {})
+        return {"chunks": len(chunks)} | (shared_embedder().counts if "method" in self.how else {})
 
     reingest = ingest
 
@@ -90,7 +91,7 @@ class Txtai:
         self.filled = True
 
     def fill(self, chunks: list[dict[str, Any]], vectors: Any) -> None:
-        SHARED.know([one["text"] for one in chunks], vectors)
+        shared_embedder().know([one["text"] for one in chunks], vectors)
         kept = ("text", "source", "chapter")
         self._write([(one["id"], {name: one[name] for name in kept}, None) for one in chunks])
         self.embeddings.save(self.path)
