@@ -57,7 +57,7 @@ def fault_table(lines: list[Line]) -> str:
 
 
 def hold_table(lines: list[Line]) -> str:
-    head = ["readers", "minutes", "answers", "searches", "ingests", "errors"]
+    head = ["readers", "minutes", "think_seconds", "answers", "searches", "ingests", "errors"]
     head += ["first sentence p50 / p95, ms", "idle", "search p50 / p95, ms", "idle"]
     head += ["memory at half time / at the end, MB"]
     rows = []
@@ -69,8 +69,8 @@ def hold_table(lines: list[Line]) -> str:
         ]
         memory = line["memory_mb"]
         memory_shown = f"{memory['at half time']:.0f} / {memory['at the end']:.0f}"
-        rows.append([*(line[name] for name in head[:6]), *times, memory_shown])
-    return table(head, rows, words=0)
+        rows.append([*(line[name] for name in head[:7]), *times, memory_shown])
+    return table([name.replace("_", " ") for name in head], rows, words=0)
 
 
 def overload_table(lines: list[Line]) -> str:

@@ -91,9 +91,9 @@ def test_the_slope_follows_how_often_answers_are_right(right: float) -> None:
 
 def test_a_book_about_everything_demands_more() -> None:
     calibration = calibration_for(BUILT_IN)
-    manual = Background(passages=100, evidence=[(0.1, 0.1, 0.5)] * 60)
+    manual = Background(passages=100, evidence=((0.1, 0.1, 0.5),) * 60)
     encyclopaedia = Background(
-        passages=100, evidence=[(0.1, 0.1, 0.5)] * 50 + [(0.6, 0.6, 0.0)] * 10
+        passages=100, evidence=((0.1, 0.1, 0.5),) * 50 + ((0.6, 0.6, 0.0),) * 10
     )
     assert demanded(calibration, None) == demanded(calibration, manual) == 0
     assert 0 < demanded(calibration, encyclopaedia) <= 1

@@ -12,7 +12,7 @@ class Background(BaseModel):
     model_config = ConfigDict(frozen=True)
 
     passages: int = Field(ge=0)
-    evidence: list[tuple[float, float, float]] = Field(min_length=1)
+    evidence: tuple[tuple[float, float, float], ...] = Field(min_length=1)
 
 
 class BookInfo(BaseModel):

@@ -8,7 +8,7 @@ questions for every book, without a label: no more than one in ten of them may s
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cache
+from functools import cache, lru_cache
 from importlib import resources
 
 from bythebook.models.book import Background, BookInfo
@@ -41,10 +41,11 @@ def is_due(book: BookInfo) -> bool:
 
 
 def background_of(passages: int, seen: Sequence[Features]) -> Background:
-    rows = [(one.cosine, one.evidence, one.missing) for one in seen]
+    rows = tuple((one.cosine, one.evidence, one.missing) for one in seen)
     return Background(passages=passages, evidence=rows)
 
 
+@lru_cache(maxsize=100)  # of each book, for every question
 def demanded(calibration: Calibration, background: Background | None) -> float:
     """How much more than usual the evidence must say in this book, in log-odds."""
     if background is None:

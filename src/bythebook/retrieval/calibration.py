@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from functools import cache
 from importlib import resources
 from math import exp, log
@@ -42,7 +42,7 @@ class Calibration:
     model: str
     dense: float
     bias: float
-    weights: Mapping[str, float]
+    weights: Mapping[str, float] = field(hash=False)
     fitted_on: str
     slope: float = 1.0
     least_cosine: float = -1.0

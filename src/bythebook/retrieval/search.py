@@ -144,9 +144,9 @@ class Searcher:
         return Found(tuple(passages), len(ranked), calibration.shown(coverage), weighed)
 
     async def background(self, book: BookInfo) -> Background:
-        """What the book seems to say about everyday questions."""
-        asked = [self.evidence(book, text) for text in everyday_questions()]
-        seen = [found.features for found in await asyncio.gather(*asked)]
+        """What the book seems to say about everyday questions; one by one, so that a reader who
+        asks meanwhile waits for one of them and not for all."""
+        seen = [(await self.evidence(book, text)).features for text in everyday_questions()]
         return background_of(book.total_chunks, seen)
 
     async def evidence(self, book: BookInfo, text: str, without: Sequence[str] = ()) -> Coverage:
