@@ -173,7 +173,7 @@ class Library:
                 if before is not None:
                     await before()
                 book, _ = await self.fetched_book(job.source or "", job.book_id)
-                done = await self.ingestion(book, job, tidy=False).run()
+                done = await self.ingestion(book, job, serving=True).run()
             await self.measure_background(book.book_id)
             return done
 
@@ -218,7 +218,7 @@ class Library:
         job: IngestionJob,
         on_progress: OnProgress = lambda _job: None,
         *,
-        tidy: bool = True,
+        serving: bool = False,
     ) -> Ingestion:
         """A run over a book, for whoever holds its lock."""
         return Ingestion(
@@ -230,7 +230,7 @@ class Library:
             open_store=self.store,
             collection=self.settings.collection,
             max_bytes=self.max_bytes,
-            tidy=tidy,
+            serving=serving,
             on_progress=on_progress,
         )
 

@@ -280,6 +280,32 @@ async def test_optimize_takes_deleted_points_away(folder: Path) -> None:
     await store.close()
 
 
+async def test_while_serving_only_much_is_taken_away_and_only_quickly(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = EdgeStore(folder)
+    await store.open(DIMENSION)
+    points = [sample(number) for number in range(300)]
+    atlas = {point.id for point in points if (point.payload or {})["book_id"] == "atlas"}
+    monkeypatch.setattr(edge, "FEW_REMOVED", 700)
+
+    async def recreate() -> bool:
+        """Whether the index was rewritten after that."""
+        await store.replace(points, [])
+        segments = {part.name for part in (folder / "segments").iterdir()}
+        await store.delete(where("book_id", "atlas"))
+        await store.replace([], [point.id for point in points if point.id not in atlas])
+        await store.replace(points, [])
+        await store.optimize(serving=True)
+        return segments != {part.name for part in (folder / "segments").iterdir()}
+
+    assert [await recreate() for _ in range(4)] == [False, False, True, False]
+    monkeypatch.setattr(edge, "QUICKLY_REWRITTEN", 299)
+    assert not any([await recreate() for _ in range(3)])
+    assert await store.count() == 300
+    await store.close()
+
+
 def test_left_overs_of_a_crash_are_swept(folder: Path) -> None:
     for name in ("index", "index.new-1", "index.dropped-1"):
         (folder.parent / name).mkdir(parents=True)

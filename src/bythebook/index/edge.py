@@ -53,6 +53,11 @@ from bythebook.index.verify import took_effect
 
 T = TypeVar("T")
 
+# Rewriting takes half a millisecond a point, in which Python does nothing else.
+QUICKLY_REWRITTEN = 5_000
+# What was removed takes up memory until then; less than this is not worth anybody's waiting.
+FEW_REMOVED = 5_000
+
 
 class EdgeStore:
     """A `VectorStore` in a folder."""
@@ -65,6 +70,7 @@ class EdgeStore:
         self._dimension = 0
         self._broken = False
         self._sole_book: str | None = None  # None: unknown since the last write, empty: none
+        self._removed = 0  # since the index was last rewritten
 
     async def open(self, dimension: int) -> None:
         """Open the folder or create it, and finish a switch that a crash interrupted."""
@@ -120,6 +126,7 @@ class EdgeStore:
             chosen = to_filter(filter)
             assert chosen is not None
             self._sole_book = None
+            self._removed += engine.count(edge.CountRequest(exact=True, filter=chosen))
             engine.update(edge.UpdateOperation.delete_points_by_filter(chosen))
             self._commit(engine)
             if engine.count(edge.CountRequest(exact=True, filter=chosen)):
@@ -131,14 +138,18 @@ class EdgeStore:
         """Return when everything written is on disk."""
         await self._use(self._commit)
 
-    async def optimize(self) -> None:
+    async def optimize(self, *, serving: bool = False) -> None:
         """Rewrite segments with many deleted points; blocks every other call meanwhile."""
 
         def work(engine: edge.EdgeShard) -> None:
+            left = engine.count(edge.CountRequest(exact=True))
+            if serving and (left > QUICKLY_REWRITTEN or self._removed < max(left, FEW_REMOVED)):
+                return
             engine.flush()
             shard.forget_segments(self._path)
             engine.optimize()
             self._commit(engine)
+            self._removed = 0
 
         await self._use(work)
 
@@ -337,6 +348,7 @@ class EdgeStore:
             engine.update(edge.UpdateOperation.upsert_points([to_point(p) for p in points]))
         if stale:
             engine.update(edge.UpdateOperation.delete_points(list(stale)))
+            self._removed += len(stale)
         if durable:
             self._commit(engine)
         if not took_effect(engine, points, stale):

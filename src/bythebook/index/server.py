@@ -119,7 +119,7 @@ class ServerStore:
     async def flush(self) -> None:
         """Nothing to do: every write waits until the server has it."""
 
-    async def optimize(self) -> None:
+    async def optimize(self, *, serving: bool = False) -> None:
         """Nothing to do: a server tidies up by itself."""
 
     async def query_batch(self, requests: Sequence[QueryRequest]) -> list[list[ScoredPoint]]:

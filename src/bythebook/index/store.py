@@ -59,8 +59,9 @@ class VectorStore(Protocol):
     async def flush(self) -> None:
         """Return when everything written is on disk."""
 
-    async def optimize(self) -> None:
-        """Drop what deletions left behind. May take seconds."""
+    async def optimize(self, *, serving: bool = False) -> None:
+        """Drop what deletions left behind. May take seconds; where readers would wait for it
+        (`serving`), it is done only if it is quick and much was left behind."""
 
     async def query_batch(self, requests: Sequence[QueryRequest]) -> list[list[ScoredPoint]]:
         """Answer all requests on the same state of the index, in their order."""

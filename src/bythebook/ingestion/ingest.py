@@ -53,7 +53,8 @@ class Prepared:
 @dataclass
 class Ingestion:
     """One run over one book. The caller holds the book's lock and notes how the job fails. To tidy
-    up stops every reader for a while, so a service leaves it to its next start."""
+    up stops every reader for a while, so a service (`serving`) leaves most of it to its next
+    start."""
 
     book: Book
     job: IngestionJob
@@ -63,7 +64,7 @@ class Ingestion:
     open_store: OpenStore
     collection: str
     max_bytes: int
-    tidy: bool = True
+    serving: bool = False
     on_progress: OnProgress = lambda _job: None
 
     @property
@@ -118,8 +119,7 @@ class Ingestion:
         if store is not None:
             for file in deleted:
                 await self._delete(store, file)
-            if self.tidy:
-                await store.optimize()
+            await store.optimize(serving=self.serving)
         self.job.files_skipped = self.job.total_files - self.job.files_processed
         self.job.warnings = _shortened(self.job.warnings)
         await self.save_book()

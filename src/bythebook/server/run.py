@@ -22,6 +22,9 @@ from bythebook.tracing.sending import sending_traces
 
 # After running answers were told to end, what is still open is cut.
 LAST_SECONDS = 5
+# Longer than the proxies and clients that people use keep a connection, so that it is they who
+# close it: one closed here at the moment they use it again is a request that fails.
+KEEP_ALIVE_SECONDS = 75
 
 
 async def serve(settings: Settings, when_ready: Callable[[Server], None]) -> None:
@@ -41,6 +44,7 @@ async def serve(settings: Settings, when_ready: Callable[[Server], None]) -> Non
                 proxy_headers=bool(settings.trusted_proxies),
                 # Never None, for which uvicorn would look into the environment.
                 forwarded_allow_ips=settings.trusted_proxies,
+                timeout_keep_alive=KEEP_ALIVE_SECONDS,
                 timeout_graceful_shutdown=int(settings.shutdown_seconds) + LAST_SECONDS,
             )
             server = Server(config, service, _address(listener), when_ready)

@@ -107,14 +107,14 @@ class Steps:
         """A site or repository is fetched into the home of this worker, where no other may be
         able to see its files. So nothing is shared out."""
         book, _ = await self.library.fetched_book(job.source or "", job.book_id)
-        await self.library.ingestion(book, job, tidy=False).bring_in()
+        await self.library.ingestion(book, job, serving=True).bring_in()
         await self._complete(job)
         return []
 
     async def _plan(self, job: IngestionJob) -> list[int]:
         await self.before(job)
         book = await self._book(job)
-        ingestion = self.library.ingestion(book, job, tidy=False)
+        ingestion = self.library.ingestion(book, job, serving=True)
         prepared = await ingestion.prepare()
         parts = [] if prepared.store is None else list(_parts(book, prepared.plan))
         if parts and not ingestion.book_saved:
@@ -127,7 +127,7 @@ class Steps:
         book = await self._book(job)
         changed = job.files_processed or deleted or job.mode != "incremental"
         store = await self.library.store() if changed else None
-        await self.library.ingestion(book, job, tidy=False).finish(store, deleted)
+        await self.library.ingestion(book, job, serving=True).finish(store, deleted)
         await self._complete(job)
 
     async def _complete(self, job: IngestionJob) -> None:

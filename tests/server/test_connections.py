@@ -1,0 +1,28 @@
+"""A connection is closed by whoever may use it again, not by the service under his hands."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import httpx
+
+from server.running import running
+
+# Uvicorn would close it after five, at the very moment when httpx still uses it.
+IDLE_SECONDS = 5.5
+
+
+async def test_an_idle_connection_can_be_used_again(tmp_path: Path) -> None:
+    limits = httpx.Limits(keepalive_expiry=60)
+    async with (
+        running(tmp_path) as up,
+        httpx.AsyncClient(base_url=up.server.address, limits=limits) as http,
+    ):
+        used = []
+        for pause in (IDLE_SECONDS, 0):
+            response = await http.get("/info")
+            stream = response.extensions["network_stream"]
+            used.append(stream.get_extra_info("client_addr"))
+            await asyncio.sleep(pause)
+    assert used[0] == used[1]
