@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from playwright.async_api import expect
+import asyncio
+from typing import Any
+
+from playwright.async_api import Route, expect
 
 from browser.reader import Reader
 from server.running import Running
@@ -40,13 +43,39 @@ async def test_ask_read_and_go_back(reader: Reader, up: Running) -> None:
     await keyboard.press("Escape")
     await expect(reader.passage).to_be_hidden()
     await expect(chip).to_be_focused()
+    kept: list[Any] = []
+
+    async def slowly(route: Route) -> None:
+        kept.append(route.request.post_data_json)
+        await asyncio.sleep(0.3)
+        await route.continue_()
+
+    # Who types at once does not wait until the service has kept the rating.
+    await reader.page.route("**/feedback", slowly)
     await reader.tab_to("Not helpful")
     await keyboard.press("Space")
     await keyboard.type("It is too short.")
     await reader.tab_to("Send")
     await keyboard.press("Enter")
     await expect(exchange).to_contain_text("Thank you.")
+    assert [rating.get("reason") for rating in kept] == [None, "It is too short."]
     assert await reader.focused() == "Not helpful"
+
+
+async def test_a_reason_that_could_not_be_sent_is_sent_again(reader: Reader, up: Running) -> None:
+    await reader.open(up.server.address)
+    await reader.ask(QUESTION)
+    exchange = reader.exchanges.first
+    await reader.page.route("**/feedback", lambda route: route.abort())
+    await exchange.get_by_role("button", name="Not helpful").click()
+    reason = exchange.get_by_role("textbox")
+    await reason.fill("It is too short.")
+    await expect(exchange).to_contain_text("Your rating was not kept.")
+    await expect(reason).to_have_value("It is too short.")
+    await reader.page.unroute("**/feedback")
+    await exchange.get_by_role("button", name="Send").click()
+    await expect(exchange).to_contain_text("Thank you.")
+    await expect(exchange).not_to_contain_text("Your rating was not kept.")
 
 
 async def test_settings_and_conversations(reader: Reader, up: Running) -> None:

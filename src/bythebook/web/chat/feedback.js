@@ -30,17 +30,18 @@ export class Feedback {
 
   /** @param {"up" | "down"} rating @param {string} [reason] */
   async rate(rating, reason) {
+    // Asked at once: whoever goes on typing means the reason.
+    const asks = rating === "down" && reason === undefined;
+    if (asks) this.askWhy();
     try {
       await this.service.rate(this.answerId, rating, reason);
     } catch (thrown) {
-      const problem = Problem.from(thrown);
-      this.tell(`Your rating was not kept. ${problem.message}`);
+      this.tellProblem(`Your rating was not kept. ${Problem.from(thrown).message}`);
       return;
     }
     this.up.setAttribute("aria-pressed", String(rating === "up"));
     this.down.setAttribute("aria-pressed", String(rating === "down"));
-    if (rating === "up" || reason !== undefined) this.tell("Thank you.");
-    else this.askWhy();
+    if (!asks) this.tell("Thank you.");
   }
 
   askWhy() {
@@ -56,6 +57,13 @@ export class Feedback {
     fill(this.below, form);
     field.focus({ preventScroll: true });
     form.scrollIntoView({ block: "nearest" });
+  }
+
+  /** Beside the reason that was typed, which can be sent again. @param {string} words */
+  tellProblem(words) {
+    this.below.querySelector("p")?.remove();
+    this.below.prepend(make("p", {}, words));
+    this.say(words);
   }
 
   /** @param {string} words */
