@@ -20,6 +20,8 @@ export class Feedback {
     this.thumbs = make("div", { class: "thumbs", role: "group", "aria-label": "Was this helpful?" }, this.up, this.down);
     /** Stands below the row of buttons. */
     this.below = make("div", { class: "reason" });
+    /** One after the other, so that a reason is never overtaken by the rating before it. */
+    this.sent = Promise.resolve();
   }
 
   /** @param {"up" | "down"} rating @param {string} label */
@@ -33,8 +35,10 @@ export class Feedback {
     // Asked at once: whoever goes on typing means the reason.
     const asks = rating === "down" && reason === undefined;
     if (asks) this.askWhy();
+    const sending = this.sent.then(() => this.service.rate(this.answerId, rating, reason));
+    this.sent = sending.catch(() => undefined);
     try {
-      await this.service.rate(this.answerId, rating, reason);
+      await sending;
     } catch (thrown) {
       this.tellProblem(`Your rating was not kept. ${Problem.from(thrown).message}`);
       return;
