@@ -33,7 +33,7 @@ lint: install-dev
 test-faults: install-dev
 	test -n "$$QDRANT_URL" || scripts/get_qdrant.sh || true
 	scripts/get_debian.sh redis-server || true
-	BYTHEBOOK_FAULT_ROUNDS=$${BYTHEBOOK_FAULT_ROUNDS:-200} $(BIN)/pytest -s tests/faults
+	BYTHEBOOK_FAULT_ROUNDS=$${BYTHEBOOK_FAULT_ROUNDS:-200} $(BIN)/pytest -n 2 --dist load tests/faults
 
 # Many readers at once for a while, beside an ingest; then several services that share servers.
 test-load: install-dev

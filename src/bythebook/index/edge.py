@@ -142,8 +142,7 @@ class EdgeStore:
         """Rewrite segments with many deleted points; blocks every other call meanwhile."""
 
         def work(engine: edge.EdgeShard) -> None:
-            left = engine.count(edge.CountRequest(exact=True))
-            if serving and (left > QUICKLY_REWRITTEN or self._removed < max(left, FEW_REMOVED)):
+            if serving and not self._is_worth_waiting_for(engine):
                 return
             engine.flush()
             shard.forget_segments(self._path)
@@ -354,6 +353,11 @@ class EdgeStore:
         if not took_effect(engine, points, stale):
             raise self._ignored()
         journal.clear(self._path)
+
+    def _is_worth_waiting_for(self, engine: edge.EdgeShard) -> bool:
+        """Whether rewriting is quick, and more was removed than is left."""
+        left = engine.count(edge.CountRequest(exact=True))
+        return left <= QUICKLY_REWRITTEN and self._removed >= max(left, FEW_REMOVED)
 
     def _commit(self, engine: edge.EdgeShard) -> None:
         engine.flush()

@@ -45,10 +45,17 @@ export class Feedback {
     }
     this.up.setAttribute("aria-pressed", String(rating === "up"));
     this.down.setAttribute("aria-pressed", String(rating === "down"));
-    if (!asks) this.tell("Thank you.");
+    if (asks) this.forgetProblem();
+    else this.tell("Thank you.");
   }
 
+  /** Once: pressed again, the button leads back to what was typed. */
   askWhy() {
+    const open = this.below.querySelector("textarea");
+    if (open) {
+      open.focus();
+      return;
+    }
     const field = make("textarea", { rows: 2, maxlength: MAX_REASON });
     const send = () => this.rate("down", field.value.trim());
     const label = make("label", {}, "What was wrong? You may leave this empty.", field);
@@ -65,9 +72,13 @@ export class Feedback {
 
   /** Beside the reason that was typed, which can be sent again. @param {string} words */
   tellProblem(words) {
-    this.below.querySelector("p")?.remove();
+    this.forgetProblem();
     this.below.prepend(make("p", {}, words));
     this.say(words);
+  }
+
+  forgetProblem() {
+    this.below.querySelector("p")?.remove();
   }
 
   /** @param {string} words */
