@@ -70,7 +70,9 @@ async def gather(library: Library, book_id: str, text: str) -> Evidence:
     query = SearchQuery(text=text[:2000], book_id=book_id, hardware_tier_filter=4)
     vector = await library.embedder.embed_query(query.text)
     book = await library.catalog.book(book_id)
-    return await searcher.gather(book, await searcher._selection(query), vector, query.text)
+    return await searcher.gather(
+        searcher.store, book, await searcher._selection(query), vector, query.text
+    )
 
 
 def ranked(evidence: Evidence, scores: Sequence[float], passages: dict[str, str]) -> list[str]:

@@ -14,7 +14,7 @@ from sqlalchemy import ColumnElement, insert, literal, or_, select, update
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from bythebook.database.tables import keys
-from bythebook.database.transaction import reading, transaction
+from bythebook.database.transaction import look_up, reading, transaction
 from bythebook.errors import BookNotFound, InputError, KeyRefused
 from bythebook.models.chunk import now
 from bythebook.models.key import SCOPES, ApiKey, Scope
@@ -95,13 +95,12 @@ class Keys:
         form = _FORM.fullmatch(presented)
         if form is None:
             raise _unknown()
-        query = select(keys).where(keys.c.key_id == form["key_id"])
-        async with reading(self.engine) as connection:
-            row = (await connection.execute(query)).mappings().first()
+        found = await look_up(self.engine, select(keys).where(keys.c.key_id == form["key_id"]))
+        row = found[0] if found else None
         stored = row["secret_hash"] if row else _NO_HASH
         if not hmac.compare_digest(stored, _hash(form["secret"])) or row is None:
             raise _unknown()
-        key = _key(dict(row))
+        key = _key(row)
         if form["kind"] != _kind(key):
             raise _unknown()
         if key.state != "active":
@@ -114,22 +113,18 @@ class Keys:
 
     async def exist(self) -> bool:
         """Whether there ever was a key: from then on nobody gets in without one."""
-        async with reading(self.engine) as connection:
-            found = await connection.execute(select(literal(1)).select_from(keys).limit(1))
-            return found.first() is not None
+        return bool(await look_up(self.engine, select(literal(1)).select_from(keys).limit(1)))
 
     async def usable(self) -> bool:
         """Whether anybody could get in."""
         query = select(literal(1)).select_from(keys).where(*_active()).limit(1)
-        async with reading(self.engine) as connection:
-            return (await connection.execute(query)).first() is not None
+        return bool(await look_up(self.engine, query))
 
     async def origins(self) -> frozenset[str]:
         """The sites whose pages may use some publishable key at this moment."""
         query = select(keys.c.origins).where(keys.c.origins.is_not(None), *_active())
-        async with reading(self.engine) as connection:
-            rows = await connection.execute(query)
-            return frozenset(origin for found in rows.scalars() for origin in found)
+        rows = await look_up(self.engine, query)
+        return frozenset(origin for row in rows for origin in row["origins"])
 
 
 def _active() -> tuple[ColumnElement[bool], ...]:

@@ -295,6 +295,16 @@ class Library:
             return await self.catalog.book(check_book_id(book_id))
         return await self.catalog.only_book(self.settings.book_id)
 
+    async def recent_books(self) -> list[BookInfo]:
+        """For a reader: as they were at most a second ago."""
+        return await self.catalog.recent_books()
+
+    async def recent_book(self, book_id: str | None = None) -> BookInfo:
+        """As `book`, for a reader."""
+        if book_id is not None:
+            return await self.catalog.recent_book(check_book_id(book_id))
+        return await self.catalog.only_book(self.settings.book_id)
+
     async def remove_book(self, book_id: str) -> BookInfo:
         """Take a book and all its passages out of the index. Its folder is not touched; what was
         fetched for it goes, unless another book is made of the same."""

@@ -7,13 +7,14 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
-from sqlalchemy import text
-from sqlalchemy.exc import IntegrityError, ProgrammingError
+from sqlalchemy import event, select, text
+from sqlalchemy.exc import IntegrityError, OperationalError, ProgrammingError
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from bythebook.database import transaction as module
 from bythebook.database.engine import open_database
-from bythebook.database.transaction import reading, transaction
+from bythebook.database.tables import deliveries
+from bythebook.database.transaction import look_up, readers, reading, transaction
 from bythebook.errors import StoreError
 from bythebook.ingestion.catalog import Catalog
 from bythebook.models.identity import new_id
@@ -47,6 +48,42 @@ async def test_all_of_it_is_kept_or_nothing(engine: AsyncEngine) -> None:
     async with transaction(engine) as connection:
         await connection.execute(text(ADD))
     assert await count(engine) == 1
+
+
+async def test_what_is_looked_up_is_what_was_written_last(engine: AsyncEngine) -> None:
+    digests = select(deliveries.c.digest)
+    assert await look_up(engine, digests) == []
+    async with transaction(engine) as connection:
+        await connection.execute(text(ADD))
+        assert await look_up(engine, digests) == []
+    assert await look_up(engine, digests) == [{"digest": "x"}]
+
+
+async def test_a_database_that_is_held_is_waited_for(tmp_path: Path) -> None:
+    engine = await open_database(f"sqlite:///{tmp_path / 'held.db'}")
+    held: list[str] = []
+
+    def hold(*_: object) -> None:
+        held.append("held")
+        raise OperationalError("", None, Exception("database is locked"))
+
+    async with transaction(engine) as connection:
+        await connection.execute(text(ADD))
+    event.listen(readers[engine], "before_cursor_execute", hold)
+    assert await look_up(engine, select(deliveries.c.digest)) == [{"digest": "x"}]
+    assert held == ["held"]
+    await engine.dispose()
+
+
+async def test_what_reads_at_once_is_closed_with_the_rest(tmp_path: Path) -> None:
+    engine = await open_database(f"sqlite:///{tmp_path / 'closed.db'}")
+    opened: list[object] = []
+    closed: list[object] = []
+    event.listen(readers[engine], "connect", lambda connection, _: opened.append(connection))
+    event.listen(readers[engine], "close", lambda connection, _: closed.append(connection))
+    await look_up(engine, select(deliveries.c.digest))
+    await engine.dispose()
+    assert opened == closed and len(opened) == 1
 
 
 async def test_a_mistake_of_ours_is_no_failure_of_the_database(engine: AsyncEngine) -> None:

@@ -20,6 +20,7 @@ from bythebook.errors import BusyError, InputError, StoreError
 from bythebook.index import edge, journal, shard
 from bythebook.index.edge import EdgeStore
 from bythebook.index.models import PointStruct
+from bythebook.index.store import Reads
 from index.index_samples import DIMENSION, SAMPLES, dense, point_id, sample, sparse, where
 
 
@@ -384,3 +385,12 @@ async def test_readers_see_the_old_lesson_or_the_new_one(store: EdgeStore) -> No
     done = True
     await asyncio.gather(*readers)
     assert len(seen) > 5
+
+
+async def test_a_visit_waits_for_nothing_else(store: EdgeStore) -> None:
+    async def look(index: Reads) -> None:
+        await asyncio.sleep(0)
+
+    with pytest.raises(AssertionError, match="awaits only what it reads"):
+        await store.visit(look)
+    assert await store.count() == len(SAMPLES)

@@ -14,7 +14,7 @@ from qdrant_client import AsyncQdrantClient
 from qdrant_client import models as client
 
 from bythebook.errors import ConfigurationError, InputError, StoreError
-from bythebook.index.collection import PAYLOAD_INDEXES
+from bythebook.index.collection import DENSE, PAYLOAD_INDEXES
 from bythebook.index.edge import EdgeStore
 from bythebook.index.models import (
     FieldCondition,
@@ -29,7 +29,7 @@ from bythebook.index.models import (
     SparseVector,
 )
 from bythebook.index.server import ServerStore
-from bythebook.index.store import VectorStore
+from bythebook.index.store import Reads, VectorStore
 from index.contract_cases import FILTERS, REQUESTS
 from index.index_samples import BOOKS, DIMENSION, SAMPLES, dense, point_id, sample, sparse, where
 
@@ -143,6 +143,27 @@ def check_vectors(found: ScoredPoint | Record, expected: PointStruct) -> None:
     assert dict(zip(kept.indices, kept.values, strict=True)) == pytest.approx(
         dict(zip(words.indices, words.values, strict=True)), rel=1e-5
     )
+
+
+async def test_a_visit_reads_what_builds_on_what_it_read(store: VectorStore) -> None:
+    request = QueryRequest(query=dense(1), using=DENSE, limit=3, with_payload=False)
+
+    async def look(index: Reads) -> list[Record]:
+        (hits,) = await index.query_batch([request])
+        return await index.retrieve([hit.id for hit in hits])
+
+    (hits,) = await store.query_batch([request])
+    expected = await store.retrieve([hit.id for hit in hits])
+    assert len(expected) == 3 and await store.visit(look) == expected
+
+
+async def test_what_goes_wrong_in_a_visit_is_told(store: VectorStore) -> None:
+    async def look(index: Reads) -> None:
+        await index.retrieve(["no id"])
+
+    with pytest.raises(InputError):
+        await store.visit(look)
+    assert await store.count(ALL) == len(SAMPLES)
 
 
 async def test_retrieve_keeps_the_order_asked_for(store: VectorStore) -> None:

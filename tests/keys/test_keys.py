@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
-from sqlalchemy import event, select, update
+from sqlalchemy import select, update
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from bythebook.database.engine import open_database
@@ -18,6 +18,7 @@ from bythebook.database.tables import keys as table
 from bythebook.errors import BookNotFound, InputError, KeyRefused, StoreError
 from bythebook.keys import Keys
 from bythebook.models.key import SCOPES, ApiKey, Scope
+from statements import each_statement
 
 READ_AND_CHAT: tuple[Scope, ...] = ("read", "chat")
 UNKNOWN_ID = "btb_000000000000_"
@@ -101,17 +102,13 @@ async def test_unknown_and_wrong_look_alike(
         return compare(one, other)
 
     monkeypatch.setattr(hmac, "compare_digest", recording)
-    event.listen(
-        engine.sync_engine,
-        "before_cursor_execute",
-        lambda _connection, _cursor, statement, *_rest: statements.append(statement),
-    )
     seen = []
-    for presented in (wrong_secret, unknown_id):
-        compared.clear()
-        statements.clear()
-        error = await refused(keys, presented)
-        seen.append((str(error), error.details, list(compared), list(statements)))
+    with each_statement(engine, statements.append):
+        for presented in (wrong_secret, unknown_id):
+            compared.clear()
+            statements.clear()
+            error = await refused(keys, presented)
+            seen.append((str(error), error.details, list(compared), list(statements)))
     # The same words after the same work: one look into the table, one comparison of two hashes.
     assert seen[0] == seen[1]
     assert seen[0][2] == [(64, 64)] and len(seen[0][3]) == 1
@@ -263,10 +260,10 @@ async def test_a_database_that_fails_is_no_refusal(keys: Keys, engine: AsyncEngi
     """A caller with a good key must not be told that it is bad."""
     _, text = await keys.create("website", READ_AND_CHAT)
 
-    def fail(*_: object) -> None:
+    def fail(_statement: str) -> None:
         raise OSError("the disk is gone")
 
-    event.listen(engine.sync_engine, "before_cursor_execute", fail)
-    for attempt in (keys.verify(text), keys.exist(), keys.usable(), keys.list()):
-        with pytest.raises(StoreError, match="the disk is gone"):
-            await attempt
+    with each_statement(engine, fail):
+        for attempt in (keys.verify(text), keys.exist(), keys.usable(), keys.list()):
+            with pytest.raises(StoreError, match="the disk is gone"):
+                await attempt

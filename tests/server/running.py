@@ -11,12 +11,12 @@ from pathlib import Path
 from typing import Any
 
 import httpx
-from sqlalchemy import event
 
 from bythebook.server.run import Server, serve
 from bythebook.server.service import Service
 from bythebook.settings import Settings
 from standins.llm_server import LlmServer
+from statements import each_statement
 
 
 @dataclass(frozen=True)
@@ -57,16 +57,12 @@ async def until(happened: Callable[[], Awaitable[Any]], seconds: float = 60) -> 
 def failing_statements(up: Running, part: str) -> Iterator[None]:
     """The database fails whenever a statement holds this."""
 
-    def fail(_connection: Any, _cursor: Any, statement: str, *_rest: Any) -> None:
+    def fail(statement: str) -> None:
         if part in statement:
             raise OSError("the disk is full")
 
-    engine = up.service.library.engine.sync_engine
-    event.listen(engine, "before_cursor_execute", fail)
-    try:
+    with each_statement(up.service.library.engine, fail):
         yield
-    finally:
-        event.remove(engine, "before_cursor_execute", fail)
 
 
 def with_model(llm: LlmServer) -> dict[str, Any]:

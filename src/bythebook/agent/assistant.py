@@ -192,7 +192,7 @@ class Assistant:
                 f"This conversation has reached {self.settings.max_turns} turns.",
                 action="Start a new one.",
             )
-        book = await self.library.book(book_id)
+        book = await self.library.recent_book(book_id)
         window = conversation.window(self.settings.history_turns)
         alone = standalone(question, window, book.language)
         language = other_language(question, book.language)

@@ -23,6 +23,8 @@ from openai.types.chat import ChatCompletionChunk
 from openai.types.responses import Response
 from pydantic import ValidationError
 
+from bythebook.agent.pieces import together
+
 
 class Completions:
     """One model behind a Chat Completions service."""
@@ -77,7 +79,7 @@ class Completions:
 
 
 async def _chunks(pieces: AsyncStream[object]) -> AsyncIterator[ChatCompletionChunk]:
-    async for piece in pieces:
+    async for piece in together(pieces):
         try:
             yield ChatCompletionChunk.model_validate(piece)
         except ValidationError:  # services leave out or add what they like

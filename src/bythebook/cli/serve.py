@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from bythebook.server.run import Server
     from bythebook.settings import Settings
 
+# How long a thread of Python works before another has its turn.
+TURN_SECONDS = 0.0005
+
 
 def command(
     host: Annotated[str | None, typer.Option(help="Address to listen on.")] = None,
@@ -56,6 +59,8 @@ def _say_ready(server: Server) -> None:
     # What is there now stays; looking through it again and again would only stop the answers.
     gc.collect()
     gc.freeze()
+    # The index has a thread of its own, and Python's five milliseconds are longer than a search.
+    sys.setswitchinterval(TURN_SECONDS)
     address = server.address
     sys.stderr.write(
         f"bythebook listens on {address} (open it to chat; {address}/docs tells programs how).\n"

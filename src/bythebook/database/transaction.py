@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
-from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext, suppress
+from typing import Any
 from weakref import WeakKeyDictionary
 
+from sqlalchemy import Engine, Executable
 from sqlalchemy.exc import (
     DataError,
     DBAPIError,
@@ -22,6 +24,9 @@ from bythebook.errors import StoreError
 
 # Seconds for a connection and all that is done with it: nobody waits for a database that hangs.
 PATIENCE = 60
+
+# For each engine on a file of SQLite, another that reads without waiting for anybody.
+readers: WeakKeyDictionary[AsyncEngine, Engine] = WeakKeyDictionary()
 
 # Of each engine, and of each event loop that uses it.
 _writers: WeakKeyDictionary[
@@ -51,6 +56,17 @@ async def reading(engine: AsyncEngine) -> AsyncIterator[AsyncConnection]:
     """A connection to read with."""
     async with told(engine), engine.connect() as connection:
         yield connection
+
+
+async def look_up(engine: AsyncEngine, query: Executable) -> list[dict[str, Any]]:
+    """The few rows that an index leads to. SQLite has them sooner than a thread that could be asked
+    for them, so they are read here and now, unless the database is held by somebody."""
+    at_once = readers.get(engine)
+    if at_once is not None:
+        with suppress(SQLAlchemyError, OSError), at_once.connect() as connection:
+            return [dict(row) for row in connection.execute(query).mappings()]
+    async with reading(engine) as patient:
+        return [dict(row) for row in (await patient.execute(query)).mappings()]
 
 
 @asynccontextmanager

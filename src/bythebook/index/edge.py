@@ -12,16 +12,18 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Coroutine, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from contextvars import copy_context
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import qdrant_edge as edge
 
 from bythebook.errors import StoreError
 from bythebook.index import journal, shard
-from bythebook.index.collection import DENSE, SPARSE, TENANT, other_dimension
+from bythebook.index.collection import other_dimension
 from bythebook.index.models import (
     Filter,
     HasIdCondition,
@@ -30,14 +32,12 @@ from bythebook.index.models import (
     Record,
     ScoredPoint,
 )
-from bythebook.index.sole_book import without_book
-from bythebook.index.store import Selection, StoreInfo
+from bythebook.index.reads import EdgeReads, at_once, sole_book
+from bythebook.index.store import Reads, Selection, StoreInfo
 from bythebook.index.translate import (
     from_record,
-    from_scored,
     to_filter,
     to_point,
-    to_query,
     to_selection,
 )
 from bythebook.index.validation import (
@@ -46,8 +46,7 @@ from bythebook.index.validation import (
     check_integer,
     check_key,
     check_points,
-    check_request,
-    check_selection,
+    check_selections,
 )
 from bythebook.index.verify import took_effect
 
@@ -152,21 +151,20 @@ class EdgeStore:
 
         await self._use(work)
 
+    async def visit(self, work: Callable[[Reads], Coroutine[Any, Any, T]]) -> T:
+        """All that `work` reads, on one state of the index."""
+        context = copy_context()
+
+        def visited() -> T:
+            self._opened()
+            reads = EdgeReads(self._engine, self._dimension, self._known_sole_book)
+            return context.run(at_once, work(reads))
+
+        return await self._hand_over(visited)
+
     async def query_batch(self, requests: Sequence[QueryRequest]) -> list[list[ScoredPoint]]:
         """Answer all requests on one state of the index."""
-
-        def work(engine: edge.EdgeShard) -> list[list[ScoredPoint]]:
-            for request in requests:
-                check_request(request, self._dimension)
-            if not requests:
-                return []
-            if self._sole_book is None:
-                self._sole_book = _sole_book(engine)
-            fewer = [without_book(request, self._sole_book) for request in requests]
-            batch = edge.QueryBatchRequest([to_query(request) for request in fewer])
-            return [[from_scored(hit) for hit in hits] for hits in engine.query_batch(batch)]
-
-        return await self._use(work)
+        return await self.visit(lambda reads: reads.query_batch(requests))
 
     async def retrieve(
         self,
@@ -175,15 +173,7 @@ class EdgeStore:
         with_vectors: Selection = False,
     ) -> list[Record]:
         """The points with these ids, in that order."""
-
-        def work(engine: edge.EdgeShard) -> list[Record]:
-            check_ids(ids)
-            payload, vectors = _selections(with_payload, with_vectors)
-            found = map(from_record, engine.retrieve(list(ids), payload, vectors))
-            by_id = {record.id: record for record in found}
-            return [by_id[wanted] for wanted in ids if wanted in by_id]
-
-        return await self._use(work)
+        return await self.visit(lambda reads: reads.retrieve(ids, with_payload, with_vectors))
 
     async def scroll(
         self,
@@ -199,7 +189,8 @@ class EdgeStore:
             check_filter(filter)
             check_integer("limit", limit, 1)
             check_ids([] if offset is None else [offset])
-            payload, vectors = _selections(with_payload, with_vectors)
+            check_selections(with_payload, with_vectors)
+            payload, vectors = to_selection(with_payload), to_selection(with_vectors)
             page, following = engine.scroll(
                 edge.ScrollRequest(
                     offset=offset,
@@ -258,21 +249,31 @@ class EdgeStore:
         """Run `work` on the open index."""
 
         def guarded() -> T:
-            if self._broken:
-                raise StoreError(
-                    f"The index in {self._path} failed earlier and was not opened again.",
-                    action="Start bythebook again; if that fails, run `bythebook doctor --repair`.",
-                )
-            if self._shard is None:
-                raise StoreError("The index is not open.", action="This is a bug; report it.")
-            try:
-                with shard.engine_errors(self._path):
-                    return work(self._shard)
-            except shard.EnginePanic:
-                self._broken = True
-                raise
+            with self._engine() as engine:
+                return work(engine)
 
         return await self._hand_over(guarded)
+
+    @contextmanager
+    def _engine(self) -> Iterator[edge.EdgeShard]:
+        """What goes wrong with it is told in our words."""
+        engine = self._opened()
+        try:
+            with shard.engine_errors(self._path):
+                yield engine
+        except shard.EnginePanic:
+            self._broken = True
+            raise
+
+    def _opened(self) -> edge.EdgeShard:
+        if self._broken:
+            raise StoreError(
+                f"The index in {self._path} failed earlier and was not opened again.",
+                action="Start bythebook again; if that fails, run `bythebook doctor --repair`.",
+            )
+        if self._shard is None:
+            raise StoreError("The index is not open.", action="This is a bug; report it.")
+        return self._shard
 
     async def _hand_over(self, work: Callable[[], T]) -> T:
         if self._thread is None:
@@ -354,6 +355,11 @@ class EdgeStore:
             raise self._ignored()
         journal.clear(self._path)
 
+    def _known_sole_book(self, engine: edge.EdgeShard) -> str:
+        if self._sole_book is None:
+            self._sole_book = sole_book(engine)
+        return self._sole_book
+
     def _is_worth_waiting_for(self, engine: edge.EdgeShard) -> bool:
         """Whether rewriting is quick, and more was removed than is left."""
         left = engine.count(edge.CountRequest(exact=True))
@@ -370,13 +376,6 @@ class EdgeStore:
         )
 
 
-def _sole_book(engine: edge.EdgeShard) -> str:
-    """The book that every point is of, or nothing."""
-    books = [hit for hit in engine.facet(edge.FacetRequest(TENANT, exact=True)).hits if hit.count]
-    total = engine.count(edge.CountRequest(exact=True))
-    return str(books[0].value) if [hit.count for hit in books] == [total] else ""
-
-
 def _matching(engine: edge.EdgeShard, ids: Sequence[str], within: Filter | None) -> Sequence[str]:
     if within is None or not ids:
         return ids
@@ -384,11 +383,3 @@ def _matching(engine: edge.EdgeShard, ids: Sequence[str], within: Filter | None)
     chosen = to_filter(Filter(must=[HasIdCondition(has_id=list(ids)), within]))
     page, _ = engine.scroll(edge.ScrollRequest(limit=len(ids), filter=chosen, with_payload=False))
     return [str(part.id) for part in page]
-
-
-def _selections(
-    payload: Selection, vectors: Selection
-) -> tuple[bool | list[str], bool | list[str]]:
-    check_selection(payload, None)
-    check_selection(vectors, (DENSE, SPARSE))
-    return to_selection(payload), to_selection(vectors)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Awaitable, Callable, Iterator, Sequence
-from typing import Any
+from collections.abc import Awaitable, Callable, Coroutine, Iterator, Sequence
+from typing import Any, TypeVar
 
 from qdrant_client import AsyncQdrantClient
 from qdrant_client import models as client
@@ -29,7 +29,7 @@ from bythebook.index.models import (
     Record,
     ScoredPoint,
 )
-from bythebook.index.store import Selection, StoreInfo
+from bythebook.index.store import Reads, Selection, StoreInfo
 from bythebook.index.validation import (
     check_filter,
     check_ids,
@@ -37,10 +37,12 @@ from bythebook.index.validation import (
     check_key,
     check_points,
     check_request,
-    check_selection,
+    check_selections,
     kind,
 )
 from bythebook.models.address import shown_address
+
+T = TypeVar("T")
 
 _BODY = 30_000_000
 """A server takes 32 MB in one request; the rest is room for what the estimate leaves out."""
@@ -122,6 +124,10 @@ class ServerStore:
     async def optimize(self, *, serving: bool = False) -> None:
         """Nothing to do: a server tidies up by itself."""
 
+    async def visit(self, work: Callable[[Reads], Coroutine[Any, Any, T]]) -> T:
+        """The same as reading one after the other."""
+        return await work(self)
+
     async def query_batch(self, requests: Sequence[QueryRequest]) -> list[list[ScoredPoint]]:
         """Answer all requests with one round trip."""
         dimension = self._opened()
@@ -142,7 +148,8 @@ class ServerStore:
         """The points with these ids, in that order."""
         self._opened()
         check_ids(ids)
-        payload, vectors = _selections(with_payload, with_vectors)
+        check_selections(with_payload, with_vectors)
+        payload, vectors = to_client(with_payload), to_client(with_vectors)
         if not ids:
             return []
         found = await self._server.call(
@@ -166,7 +173,8 @@ class ServerStore:
         check_filter(filter)
         check_integer("limit", limit, 1)
         check_ids([] if offset is None else [offset])
-        payload, vectors = _selections(with_payload, with_vectors)
+        check_selections(with_payload, with_vectors)
+        payload, vectors = to_client(with_payload), to_client(with_vectors)
         page, following = await self._server.call(
             lambda c: c.scroll(
                 self._collection,
@@ -292,9 +300,3 @@ def _length(point: PointStruct) -> int:
         part: Any = vector
         numbers += 2 * len(part.values) if kind(part) == "SparseVector" else len(part)
     return len(json.dumps(point.payload)) + 25 * numbers + 200
-
-
-def _selections(payload: Selection, vectors: Selection) -> tuple[Any, Any]:
-    check_selection(payload, None)
-    check_selection(vectors, (DENSE, SPARSE))
-    return to_client(payload), to_client(vectors)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol, TypeVar
 
 from bythebook.index.models import Filter, PointStruct, QueryRequest, Record, ScoredPoint
 
@@ -25,7 +25,25 @@ class StoreInfo:
     status: str
 
 
-class VectorStore(Protocol):
+T = TypeVar("T")
+
+
+class Reads(Protocol):
+    """What a search needs."""
+
+    async def query_batch(self, requests: Sequence[QueryRequest]) -> list[list[ScoredPoint]]:
+        """Answer all requests on the same state of the index, in their order."""
+
+    async def retrieve(
+        self,
+        ids: Sequence[str],
+        with_payload: Selection = True,
+        with_vectors: Selection = False,
+    ) -> list[Record]:
+        """The points with these ids in the order asked for; unknown ids are left out."""
+
+
+class VectorStore(Reads, Protocol):
     """One collection with a dense and a sparse vector for each point."""
 
     async def open(self, dimension: int) -> None:
@@ -63,16 +81,9 @@ class VectorStore(Protocol):
         """Drop what deletions left behind. May take seconds; where readers would wait for it
         (`serving`), it is done only if it is quick and much was left behind."""
 
-    async def query_batch(self, requests: Sequence[QueryRequest]) -> list[list[ScoredPoint]]:
-        """Answer all requests on the same state of the index, in their order."""
-
-    async def retrieve(
-        self,
-        ids: Sequence[str],
-        with_payload: Selection = True,
-        with_vectors: Selection = False,
-    ) -> list[Record]:
-        """The points with these ids in the order asked for; unknown ids are left out."""
+    async def visit(self, work: Callable[[Reads], Coroutine[Any, Any, T]]) -> T:
+        """Reads that build on each other. Where the index is in this process, they are one step,
+        and the work may await nothing but them."""
 
     async def scroll(
         self,

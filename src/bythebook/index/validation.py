@@ -68,6 +68,12 @@ def check_integer(name: str, value: object, least: int) -> None:
         raise InputError(f"The {name} must be a whole number from {least} to {_MOST}.")
 
 
+def check_selections(payload: object, vectors: object) -> None:
+    """What to bring back of a point."""
+    check_selection(payload, None)
+    check_selection(vectors, (DENSE, SPARSE))
+
+
 def check_selection(value: object, known: Sequence[str] | None) -> None:
     """Which fields or vectors to return: a flag or names."""
     if value is None or isinstance(value, bool):

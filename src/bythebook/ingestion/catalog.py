@@ -11,13 +11,16 @@ from sqlalchemy import bindparam, delete, func, insert, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
 from bythebook.database.tables import books, files
-from bythebook.database.transaction import reading, transaction
+from bythebook.database.transaction import look_up, reading, transaction
 from bythebook.errors import BookNotFound
 from bythebook.models.book import BookInfo
 from bythebook.models.state import IngestionRecord, IngestionState
 
 # How long a book is taken to be as it was.
 RECENT_S = 1.0
+DELETE_FILE = delete(files).where(
+    files.c.book_id == bindparam("of"), files.c.source_file == bindparam("named")
+)
 
 
 class Catalog:
@@ -25,16 +28,16 @@ class Catalog:
 
     def __init__(self, engine: AsyncEngine) -> None:
         self.engine = engine
-        self._writes = 0
-        self._known: tuple[float, int, dict[str, BookInfo]] = (-RECENT_S, 0, {})
+        self._changes = 0
+        self._recent: tuple[float, int, list[BookInfo]] = (-RECENT_S, 0, [])
 
     @asynccontextmanager
-    async def _writing(self) -> AsyncIterator[AsyncConnection]:
+    async def _changing(self) -> AsyncIterator[AsyncConnection]:
         try:
             async with transaction(self.engine) as connection:
                 yield connection
         finally:
-            self._writes += 1
+            self._changes += 1
 
     async def books(self) -> list[BookInfo]:
         counts = (
@@ -55,9 +58,22 @@ class Catalog:
             .join(counts, counts.c.book_id == books.c.book_id, isouter=True)
             .order_by(books.c.book_id)
         )
-        async with reading(self.engine) as connection:
-            rows = await connection.execute(query)
-            return [BookInfo.model_validate(dict(row)) for row in rows.mappings()]
+        return [BookInfo.model_validate(row) for row in await look_up(self.engine, query)]
+
+    async def recent_books(self) -> list[BookInfo]:
+        """As they were a second ago, if another process has changed them since or one of them is
+        being ingested. A reader needs little of a book, and counting its files would take as long
+        as a search."""
+        read_at, changes, known = self._recent
+        if not known or changes != self._changes or monotonic() - read_at >= RECENT_S:
+            read_at, changes = monotonic(), self._changes
+            known = await self.books()
+            self._recent = (read_at, changes, known)
+        return known
+
+    async def recent_book(self, book_id: str) -> BookInfo:
+        recent = {book.book_id: book for book in await self.recent_books()}
+        return recent.get(book_id) or await self.book(book_id)
 
     async def book(self, book_id: str) -> BookInfo:
         known = await self.books()
@@ -70,21 +86,11 @@ class Catalog:
             action=f"Choose one of: {names}." if names else "Run `bythebook ingest PATH` first.",
         )
 
-    async def recent_book(self, book_id: str) -> BookInfo:
-        """As it was a second ago, if another process has changed it since. A search needs little
-        of a book, and counting its files would take as long as the search."""
-        read_at, writes, known = self._known
-        if writes != self._writes or monotonic() - read_at >= RECENT_S:
-            read_at, writes = monotonic(), self._writes
-            known = {book.book_id: book for book in await self.books()}
-            self._known = (read_at, writes, known)
-        return known.get(book_id) or await self.book(book_id)
-
     async def only_book(self, configured: str | None) -> BookInfo:
         """The book to use when none is named."""
         if configured:
-            return await self.book(configured)
-        known = await self.books()
+            return await self.recent_book(configured)
+        known = await self.recent_books()
         if not known:
             raise BookNotFound(
                 "There is no book in the index.", action="Run `bythebook ingest PATH` first."
@@ -118,13 +124,13 @@ class Catalog:
         )
 
     async def save_book(self, book_id: str, values: dict[str, Any]) -> None:
-        async with self._writing() as connection:
+        async with self._changing() as connection:
             await _upsert_book(connection, book_id, values)
 
     async def save_files(self, records: Sequence[IngestionRecord]) -> None:
         """Replace the rows of these files in one transaction."""
         if records:
-            async with self._writing() as connection:
+            async with transaction(self.engine) as connection:
                 await write_files(connection, records)
 
     async def note_seen(self, book_id: str, seen: Mapping[str, list[int]]) -> None:
@@ -134,18 +140,18 @@ class Catalog:
         of_file = update(files).where(
             files.c.book_id == book_id, files.c.source_file == bindparam("file")
         )
-        async with self._writing() as connection:
+        async with transaction(self.engine) as connection:
             await connection.execute(
                 of_file.values(seen=bindparam("now")),
                 [{"file": file, "now": now} for file, now in seen.items()],
             )
 
     async def forget_file(self, book_id: str, source_file: str) -> None:
-        async with self._writing() as connection:
-            await connection.execute(_file(book_id, source_file))
+        async with transaction(self.engine) as connection:
+            await connection.execute(DELETE_FILE, {"of": book_id, "named": source_file})
 
     async def forget_book(self, book_id: str) -> None:
-        async with self._writing() as connection:
+        async with self._changing() as connection:
             await connection.execute(delete(files).where(files.c.book_id == book_id))
             await connection.execute(delete(books).where(books.c.book_id == book_id))
 
@@ -161,14 +167,10 @@ class Catalog:
 
 async def write_files(connection: AsyncConnection, records: Sequence[IngestionRecord]) -> None:
     """Replace the rows of these files."""
-    for record in records:
-        await connection.execute(_file(record.book_id, record.source_file))
     if records:
+        named = [{"of": record.book_id, "named": record.source_file} for record in records]
+        await connection.execute(DELETE_FILE, named)
         await connection.execute(insert(files), [record.model_dump() for record in records])
-
-
-def _file(book_id: str, source_file: str) -> Any:
-    return delete(files).where(files.c.book_id == book_id, files.c.source_file == source_file)
 
 
 async def _upsert_book(connection: AsyncConnection, book_id: str, values: dict[str, Any]) -> None:

@@ -31,7 +31,7 @@ BATCH_CHUNKS = 32
 # Batches waiting behind the one that is being embedded, so that no core runs dry.
 BATCHES_AHEAD = 2
 # Chunks in one write where all of them are embedded already.
-WRITE_CHUNKS = 256
+WRITE_CHUNKS = 64
 # Chunks after which the index is flushed: it stops every thread, and a crash costs no embedding.
 SAVE_CHUNKS = 1024
 MAX_WARNINGS = 100

@@ -22,7 +22,7 @@ from bythebook.index.models import (
     SearchParams,
     SparseVector,
 )
-from bythebook.index.store import VectorStore
+from bythebook.index.store import Reads, VectorStore
 from bythebook.ingestion.catalog import Catalog
 from bythebook.ingestion.points import book_filter
 from bythebook.language.calm import calm
@@ -63,6 +63,8 @@ CANDIDATES = 50
 NO_WORDS = [0]
 # Fetched beyond the limit, to make up for passages with the same text.
 SPARE = 5
+
+Best = list[tuple[Candidate, Passage]]
 
 
 @dataclass(frozen=True)
@@ -115,18 +117,23 @@ class Searcher:
         calibration = calibration_for(self.embedder.name, self.home)
         term = term_to_define(query.text)
         wanted = max(query.limit, LOOKED_AT) + (FURTHER if term else 0)
-        for attempt in range(SWITCHING_RETRIES):
+        newest_only = False
+
+        async def look(index: Reads) -> tuple[Evidence, int, Best | None]:
             with span("query"):
-                evidence = await self.gather(book, selection, vector, query.text)
+                evidence = await self.gather(index, book, selection, vector, query.text)
             with span("fuse", candidates=len(evidence.candidates)):
                 ranked = fuse(evidence.candidates, evidence.ceiling, calibration)
-                last = attempt == SWITCHING_RETRIES - 1
-                best = await self._best(ranked, wanted, newest_only=last)
+                return evidence, len(ranked), await best_of(index, ranked, wanted, newest_only)
+
+        for attempt in range(SWITCHING_RETRIES):
+            newest_only = attempt == SWITCHING_RETRIES - 1
+            evidence, total, best = await self.store.visit(look)
             if best is not None:
                 break
             await asyncio.sleep(SWITCHING_PAUSE)
         if not best:
-            await self._explain_nothing(query, book)
+            await self._explain_nothing(query)
             return Found((), 0)
         weighed = _weighed(query.text, book, evidence, best)
         coverage = calibration.coverage(weighed.features, demanded(calibration, book.background))
@@ -141,7 +148,7 @@ class Searcher:
                 chosen, calibration.scores(coverage, strengths, anchor), strict=True
             )
         ]
-        return Found(tuple(passages), len(ranked), calibration.shown(coverage), weighed)
+        return Found(tuple(passages), total, calibration.shown(coverage), weighed)
 
     async def background(self, book: BookInfo) -> Background:
         """What the book seems to say about everyday questions; one by one, so that a reader who
@@ -158,10 +165,14 @@ class Searcher:
             selection = Filter(must=[*(selection.must or ()), others])
         calibration = calibration_for(self.embedder.name, self.home)
         vector = await self.embedder.embed_query(text)
-        evidence = await self.gather(book, selection, vector, text)
-        ranked = fuse(evidence.candidates, evidence.ceiling, calibration)
-        best = await self._best(ranked, LOOKED_AT, newest_only=True) or []
-        return _weighed(text, book, evidence, best)
+
+        async def look(index: Reads) -> Coverage:
+            evidence = await self.gather(index, book, selection, vector, text)
+            ranked = fuse(evidence.candidates, evidence.ceiling, calibration)
+            best = await best_of(index, ranked, LOOKED_AT, newest_only=True)
+            return _weighed(text, book, evidence, best or [])
+
+        return await self.store.visit(look)
 
     def _check_embedder(self, book: BookInfo) -> None:
         if book.embedding_model != self.embedder.name:
@@ -183,9 +194,10 @@ class Searcher:
             )
         return make_filter(query, pages)
 
-    async def _explain_nothing(self, query: SearchQuery, book: BookInfo) -> None:
-        """An empty result is a combination that no page has, unless something is wrong: a value
-        that the book does not know, or an index that was lost."""
+    async def _explain_nothing(self, query: SearchQuery) -> None:
+        """An empty result is a combination that no page has, unless something is wrong: a book
+        that was just removed, a value that it does not know, or an index that was lost."""
+        book = await self.catalog.book(query.book_id)
         in_book = book_filter(query.book_id)
         if book.total_chunks and not await self.store.count(in_book):
             raise StoreError(
@@ -209,7 +221,7 @@ class Searcher:
                 )
 
     async def gather(
-        self, book: BookInfo, selection: Filter, vector: Vector, text: str
+        self, index: Reads, book: BookInfo, selection: Filter, vector: Vector, text: str
     ) -> Evidence:
         """Both halves and the weight of each word, then the cosines of what only words found.
 
@@ -219,7 +231,7 @@ class Searcher:
         weights = self.weights.of(book)
         unweighed = [word for word in words if word not in weights]
         in_book = book_filter(book.book_id)
-        dense, sparse, *single = await self.store.query_batch(
+        dense, sparse, *single = await index.query_batch(
             [
                 _dense(vector, selection),
                 _sparse(words or NO_WORDS, selection, in_book),
@@ -229,7 +241,7 @@ class Searcher:
         cosines = {hit.id: hit.score for hit in dense}
         by_words = [hit.id for hit in sparse if hit.id not in cosines]
         if by_words:
-            (more,) = await self.store.query_batch(
+            (more,) = await index.query_batch(
                 [_dense(vector, Filter(must=[HasIdCondition(has_id=by_words)]))]
             )
             cosines |= {hit.id: hit.score for hit in more}
@@ -250,27 +262,28 @@ class Searcher:
             {word: min(weight / greatest, 1.0) for word, weight in own.items()},
         )
 
-    async def _best(
-        self, ranked: Sequence[Candidate], limit: int, newest_only: bool
-    ) -> list[tuple[Candidate, Passage]] | None:
-        """The first passages with different texts; None if a page is being switched just now,
-        unless only its newest state is wanted."""
-        found: list[Passage] = []
-        fetched: dict[str, Candidate] = {}
-        step = limit + SPARE
-        for start in range(0, len(ranked), step):
-            chosen = {candidate.id: candidate for candidate in ranked[start : start + step]}
-            fetched |= chosen
-            records = await self.store.retrieve(list(chosen), with_vectors=[DENSE])
-            found += [_passage(chosen[record.id], record) for record in records]
-            if newest_only:
-                found = newest_states(found)
-            elif len(records) < len(chosen) or mixes_states(found):
-                return None
-            found = without_repeats(found)
-            if len(found) >= limit:
-                break
-        return [(fetched[passage.id], passage) for passage in found[:limit]]
+
+async def best_of(
+    index: Reads, ranked: Sequence[Candidate], limit: int, newest_only: bool
+) -> Best | None:
+    """The first passages with different texts; None if a page is being switched just now,
+    unless only its newest state is wanted."""
+    found: list[Passage] = []
+    fetched: dict[str, Candidate] = {}
+    step = limit + SPARE
+    for start in range(0, len(ranked), step):
+        chosen = {candidate.id: candidate for candidate in ranked[start : start + step]}
+        fetched |= chosen
+        records = await index.retrieve(list(chosen), with_vectors=[DENSE])
+        found += [_passage(chosen[record.id], record) for record in records]
+        if newest_only:
+            found = newest_states(found)
+        elif len(records) < len(chosen) or mixes_states(found):
+            return None
+        found = without_repeats(found)
+        if len(found) >= limit:
+            break
+    return [(fetched[passage.id], passage) for passage in found[:limit]]
 
 
 def _weighed(

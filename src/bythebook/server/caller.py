@@ -34,12 +34,16 @@ class Caller:
         if not self.may_read(book_id):
             raise unknown_book(book_id)
         try:
-            return await library.book(book_id)
+            return await library.recent_book(book_id)
         except BookNotFound as problem:
             raise unknown_book(book_id) from problem
 
     async def _only_book(self, library: Library) -> BookInfo:
-        own = {book.book_id: book for book in await library.books() if self.may_read(book.book_id)}
+        own = {
+            book.book_id: book
+            for book in await library.recent_books()
+            if self.may_read(book.book_id)
+        }
         configured = library.settings.book_id
         if configured in own:
             return own[configured]

@@ -57,8 +57,8 @@ class Service:
     metrics: Metrics
 
 
-def service_of(request: Request) -> Service:
-    """The service that a request came to."""
+async def service_of(request: Request) -> Service:
+    """The service that a request came to; a plain function would be run in a thread."""
     service: Service = request.app.state.service
     return service
 

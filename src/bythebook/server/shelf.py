@@ -57,6 +57,7 @@ class Shelf:
     def __init__(self, library: Library) -> None:
         self.library = library
         self._known: dict[str, _Known] = {}
+        self._titles: dict[str, tuple[object, dict[str, str]]] = {}
         # One book after another: making questions is work, and answers go first.
         self._one_at_a_time = asyncio.Lock()
         self._looking = asyncio.Lock()
@@ -79,13 +80,18 @@ class Shelf:
             for info, known in zip(infos, found, strict=True)
         ]
 
+    async def module_titles(self, book_id: str) -> dict[str, str]:
+        """By the module's id."""
+        recent = {book.book_id: book for book in await self.library.recent_books()}
+        state = _state(recent[book_id]) if book_id in recent else None
+        known, titles = self._titles.get(book_id, (None, {}))
+        if known is None or known != state:
+            titles = await module_titles(self.library.engine, book_id)
+            self._titles[book_id] = (state, titles)
+        return titles
+
     async def _look_at(self, book: BookInfo) -> _Known:
-        state = (
-            book.total_files,
-            book.total_chunks,
-            book.last_full_ingest,
-            book.last_incremental_update,
-        )
+        state = _state(book)
         known = self._known.get(book.book_id)
         if known is not None and known.state == state and not _has_failed(known.suggesting):
             return known
@@ -135,6 +141,16 @@ class Shelf:
             for module in in_order
             if module in present and module in titles
         )
+
+
+def _state(book: BookInfo) -> object:
+    """Another one when the book is."""
+    return (
+        book.total_files,
+        book.total_chunks,
+        book.last_full_ingest,
+        book.last_incremental_update,
+    )
 
 
 def _has_failed(task: asyncio.Task[Any]) -> bool:

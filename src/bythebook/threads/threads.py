@@ -22,7 +22,7 @@ from bythebook.database.tables import (
     threads,
 )
 from bythebook.database.text import storable
-from bythebook.database.transaction import reading, transaction
+from bythebook.database.transaction import look_up, reading, transaction
 from bythebook.errors import InputError
 from bythebook.models.chunk import now
 from bythebook.models.conversation import Conversation, Turn
@@ -141,9 +141,8 @@ class Threads:
                 for table in (threads, archived_threads)
             )
         )
-        async with reading(self.engine) as connection:
-            row = (await connection.execute(query)).mappings().first()
-        return dict(row) if row else None
+        found = await look_up(self.engine, query)
+        return found[0] if found else None
 
 
 def _canonical(thread_id: str) -> str | None:

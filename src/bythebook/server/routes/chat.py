@@ -17,7 +17,6 @@ from bythebook.server.conversations import Asked, Conversations
 from bythebook.server.events import EVENT_SCHEMA, EVENTS, STREAM_EXAMPLE, Telling
 from bythebook.server.examples import AGENT, CHAT, answers
 from bythebook.server.logs import add_to_log_context
-from bythebook.server.modules import module_titles
 from bythebook.server.problems import keyed
 from bythebook.server.sse import EventStream, while_connected
 
@@ -122,7 +121,7 @@ async def _telling(request: Request, service: Serving, asked: Asked) -> Telling:
         session_id=asked.request.session_id,
         request_id=request.state.request_id,
         html=asked.request.html,
-        modules=await module_titles(service.library.engine, asked.book_id),
+        modules=await service.shelf.module_titles(asked.book_id),
     )
 
 

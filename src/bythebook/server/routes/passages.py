@@ -19,7 +19,6 @@ from bythebook.models.search import (
 from bythebook.retrieval.context import MAX_NEIGHBOURS
 from bythebook.server.access import Guest, Reader, Serving
 from bythebook.server.examples import CONTEXT, SEARCH, WHOLE_LESSON, answers
-from bythebook.server.modules import module_titles
 from bythebook.server.problems import keyed
 from bythebook.server.rendering import passage_html
 
@@ -76,7 +75,7 @@ async def context(
     """In reading order, within the lesson."""
     book = await caller.book(service.library, book_id)
     passages = await service.library.context(book.book_id, chunk_id, before, after)
-    modules = await module_titles(service.library.engine, book.book_id)
+    modules = await service.shelf.module_titles(book.book_id)
     marked = _offsets(stretches)
 
     def shown(passage: Passage) -> str:
