@@ -110,12 +110,19 @@ class EdgeStore:
         within: Filter | None = None,
     ) -> None:
         """Write and remove as one step, for readers and for a crash."""
+        self._opened()
+        # In another thread than the one that searches wait for.
+        given = await asyncio.to_thread(self._translated, points, stale)
 
         def work(engine: edge.EdgeShard) -> None:
             check_filter(within)
-            self._replace(engine, points, _matching(engine, stale, within), durable)
+            self._replace(engine, points, given, _matching(engine, stale, within), durable)
 
         await self._use(work)
+
+    def _translated(self, points: Sequence[PointStruct], stale: Sequence[str]) -> list[edge.Point]:
+        check_points(points, stale, self._dimension)
+        return [to_point(point) for point in points]
 
     async def delete(self, filter: Filter) -> None:
         """Remove the points that match."""
@@ -297,8 +304,9 @@ class EdgeStore:
             with shard.engine_errors(self._path):
                 pending = journal.read(self._path)
                 if pending is not None:
-                    check_points(*pending, dimension)
-                    self._apply(engine, *pending)
+                    points, stale = pending
+                    check_points(points, stale, dimension)
+                    self._apply(engine, points, [to_point(point) for point in points], stale)
         except BaseException:
             engine.close()
             raise
@@ -321,15 +329,15 @@ class EdgeStore:
         self,
         engine: edge.EdgeShard,
         points: Sequence[PointStruct],
+        given: list[edge.Point],
         stale: Sequence[str],
         durable: bool,
     ) -> None:
-        check_points(points, stale, self._dimension)
         # Either alone is one record of the engine's log and needs no journal.
         if points and stale:
             journal.write(self._path, points, stale)
         try:
-            self._apply(engine, points, stale, durable=durable or bool(stale))
+            self._apply(engine, points, given, stale, durable=durable or bool(stale))
         except BaseException:
             # Nobody may see half of the switch; opening again makes it whole.
             self._broken = True
@@ -339,13 +347,14 @@ class EdgeStore:
         self,
         engine: edge.EdgeShard,
         points: Sequence[PointStruct],
+        given: list[edge.Point],
         stale: Sequence[str],
         *,
         durable: bool = True,
     ) -> None:
         self._sole_book = None
-        if points:
-            engine.update(edge.UpdateOperation.upsert_points([to_point(p) for p in points]))
+        if given:
+            engine.update(edge.UpdateOperation.upsert_points(given))
         if stale:
             engine.update(edge.UpdateOperation.delete_points(list(stale)))
             self._removed += len(stale)
