@@ -43,7 +43,9 @@ from workers.fleet import write_lessons  # noqa: E402
 
 LATENCY, PIECE_PAUSE = 0.3, 0.01
 IDLE_QUESTIONS = 30
-IDLE_SECONDS = 10.0
+IDLE_SECONDS = 30.0
+# Between two searches, idle and busy: what is seldom done takes longer on the same machine.
+SEARCH_PAUSE = 0.25
 BOOK = "physical-ai-robotics"
 TAKEN_AT_ONCE, SENT_AT_ONCE = 20, 200
 MEASURE_EVERY = 5.0
@@ -171,8 +173,8 @@ async def hold(
                 )
 
             # What is asked for the first time takes longer, also when idle.
-            await search(IDLE_SECONDS, 0.0)
-            idle.search = (await search(IDLE_SECONDS, 0.1)).search
+            await search(IDLE_SECONDS / 3, 0.0)
+            idle.search = (await search(IDLE_SECONDS, SEARCH_PAUSE)).search
             for question in questions[:IDLE_QUESTIONS]:
                 await ask(http, question, idle)
             limits = httpx.Limits(max_connections=None)
@@ -185,7 +187,7 @@ async def hold(
                         end, chosen.think, lambda: ask(many, draw.choice(questions), busy)
                     )
 
-                searching = search(chosen.minutes * 60, 0.25)
+                searching = search(chosen.minutes * 60, SEARCH_PAUSE)
                 measuring = asyncio.create_task(measure_memory(service, end))
                 ingesting = asyncio.create_task(keep_ingesting(http, end))
                 await asyncio.gather(*(reader() for _ in range(chosen.readers)))
