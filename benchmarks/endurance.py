@@ -43,6 +43,7 @@ from workers.fleet import write_lessons  # noqa: E402
 
 LATENCY, PIECE_PAUSE = 0.3, 0.01
 IDLE_QUESTIONS = 30
+WARM_SECONDS = 10.0
 IDLE_SECONDS = 30.0
 # Between two searches, idle and busy: what is seldom done takes longer on the same machine.
 SEARCH_PAUSE = 0.25
@@ -173,7 +174,7 @@ async def hold(
                 )
 
             # What is asked for the first time takes longer, also when idle.
-            await search(IDLE_SECONDS / 3, 0.0)
+            await search(WARM_SECONDS, 0.0)
             idle.search = (await search(IDLE_SECONDS, SEARCH_PAUSE)).search
             for question in questions[:IDLE_QUESTIONS]:
                 await ask(http, question, idle)

@@ -20,7 +20,7 @@ from bythebook.errors import BookError, ConfigurationError, StoreError
 from bythebook.fetching.address import find_address, stored_address
 from bythebook.index.choose import make_store
 from bythebook.index.store import StoreInfo, VectorStore
-from bythebook.ingestion.catalog import Catalog
+from bythebook.ingestion.catalog import Catalog, only_book
 from bythebook.ingestion.changes import find_changes
 from bythebook.ingestion.database_lock import DatabaseLocks
 from bythebook.ingestion.ingest import Ingestion, OnProgress
@@ -291,9 +291,8 @@ class Library:
 
     async def book(self, book_id: str | None = None) -> BookInfo:
         """A book by its id; without one the configured or the only book."""
-        if book_id is not None:
-            return await self.catalog.book(check_book_id(book_id))
-        return await self.catalog.only_book(self.settings.book_id)
+        wanted = self._named(book_id)
+        return await self.catalog.book(wanted) if wanted else only_book(await self.books())
 
     async def recent_books(self) -> list[BookInfo]:
         """For a reader: as they were at most a second ago."""
@@ -301,9 +300,12 @@ class Library:
 
     async def recent_book(self, book_id: str | None = None) -> BookInfo:
         """As `book`, for a reader."""
-        if book_id is not None:
-            return await self.catalog.recent_book(check_book_id(book_id))
-        return await self.catalog.only_book(self.settings.book_id)
+        if wanted := self._named(book_id):
+            return await self.catalog.recent_book(wanted)
+        return only_book(await self.recent_books())
+
+    def _named(self, book_id: str | None) -> str | None:
+        return self.settings.book_id if book_id is None else check_book_id(book_id)
 
     async def remove_book(self, book_id: str) -> BookInfo:
         """Take a book and all its passages out of the index. Its folder is not touched; what was

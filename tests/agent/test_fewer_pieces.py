@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 from itertools import pairwise
 from typing import Any
 
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from bythebook.agent.pieces import together
@@ -67,9 +67,11 @@ async def test_what_is_more_than_text_is_left_as_it_is() -> None:
     assert await merged(odd) == odd
 
 
-TEXT = st.text(alphabet="ab .!?:,\n[1]|`-é。", max_size=80)
+TEXT = st.text(alphabet="ab .!?:,;\n[1]|`-é。(_*\"')", max_size=80)
 
 
+@example(text="It ends. (So it does. Yes", cuts=[8, 10, 12])
+@example(text="It ends. _So_ it does. Yes", cuts=[8, 10, 12])
 @given(text=TEXT, cuts=st.lists(st.integers(0, 80), max_size=20))
 async def test_no_sentence_is_lost_or_comes_later(text: str, cuts: list[int]) -> None:
     places = sorted({0, len(text), *(cut for cut in cuts if cut < len(text))})

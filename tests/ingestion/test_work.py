@@ -173,7 +173,8 @@ async def test_what_a_search_takes(
     library: Library, work: Work, write_book: WriteBook, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await library.ingest(write_book(pages(PAGES)))
-    query = SearchQuery(text="How are the valves oiled?", book_id=(await library.book()).book_id)
+    book = await library.recent_book()
+    query = SearchQuery(text="How are the valves oiled?", book_id=book.book_id)
     with work.counted() as search:
         await library.search(query)
     assert search == {"embedded": 0, "visits": 1, "asked": 2, "fetched": 1}

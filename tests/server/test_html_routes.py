@@ -155,6 +155,22 @@ async def test_modules_without_a_page_are_named_after_their_folder(
         assert await module_titles(library.engine, "small") == {"first-steps": "First steps"}
 
 
+async def test_titles_are_found_again_when_the_book_changes(
+    up: Running, write_book: WriteBook
+) -> None:
+    library, shelf = up.service.library, up.service.shelf
+    page = "# A page\n\nIt says something about pages.\n"
+    try:
+        await library.ingest(write_book({"steps/01-intro/01-page.md": page}), book_id="small")
+        assert await shelf.module_titles("small") == {"steps": "Steps"}
+        more = {"leaps/01-intro/01-page.md": page.replace("A page", "Another page")}
+        await library.ingest(write_book(more), book_id="small")
+        assert set(await shelf.module_titles("small")) == {"steps", "leaps"}
+    finally:
+        await library.remove_book("small")
+    assert await shelf.module_titles("small") == {}
+
+
 def test_a_path_names_each_place_once() -> None:
     place = sample_passage(
         module="ros2",

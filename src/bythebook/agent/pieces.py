@@ -12,10 +12,12 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 TEXTS = {"content", "reasoning_content", "reasoning"}
-INSIDE_A_SENTENCE = re.compile(r"[\w ,;()-]*")
+# Nothing that ends a sentence, and nothing that may open the next one.
+INSIDE_A_SENTENCE = re.compile(r"(?:[^\W_]|[ ,;)-])*")
 
 
 async def together(pieces: AsyncIterator[Any]) -> AsyncIterator[Any]:
+    """What only goes on with the text before is put to it, not passed on by itself."""
     held: Any = None
     held_field: str | None = None
     # Whether a sentence may have ended with what was passed on: what comes next tells.

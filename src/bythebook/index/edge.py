@@ -32,7 +32,8 @@ from bythebook.index.models import (
     Record,
     ScoredPoint,
 )
-from bythebook.index.reads import EdgeReads, at_once, sole_book
+from bythebook.index.reads import EdgeReads, at_once
+from bythebook.index.sole_book import sole_book
 from bythebook.index.store import Reads, Selection, StoreInfo
 from bythebook.index.translate import (
     from_record,

@@ -8,7 +8,6 @@ from typing import Any, TypeVar
 
 import qdrant_edge as edge
 
-from bythebook.index.collection import TENANT
 from bythebook.index.models import QueryRequest, Record, ScoredPoint
 from bythebook.index.sole_book import without_book
 from bythebook.index.store import Selection
@@ -66,10 +65,3 @@ def at_once(work: Coroutine[Any, Any, T]) -> T:
         return result
     work.close()
     raise AssertionError("a visit awaits only what it reads")
-
-
-def sole_book(engine: edge.EdgeShard) -> str:
-    """The book that every point is of, or nothing."""
-    books = [hit for hit in engine.facet(edge.FacetRequest(TENANT, exact=True)).hits if hit.count]
-    total = engine.count(edge.CountRequest(exact=True))
-    return str(books[0].value) if [hit.count for hit in books] == [total] else ""

@@ -7,8 +7,17 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import qdrant_edge as edge
+
 from bythebook.index.collection import TENANT
 from bythebook.index.models import FieldCondition, Filter, MatchValue, QueryRequest
+
+
+def sole_book(engine: edge.EdgeShard) -> str:
+    """The book that every point is of, or nothing."""
+    books = [hit for hit in engine.facet(edge.FacetRequest(TENANT, exact=True)).hits if hit.count]
+    total = engine.count(edge.CountRequest(exact=True))
+    return str(books[0].value) if [hit.count for hit in books] == [total] else ""
 
 
 def without_book(request: QueryRequest, book_id: str) -> QueryRequest:

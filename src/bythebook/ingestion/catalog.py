@@ -86,23 +86,6 @@ class Catalog:
             action=f"Choose one of: {names}." if names else "Run `bythebook ingest PATH` first.",
         )
 
-    async def only_book(self, configured: str | None) -> BookInfo:
-        """The book to use when none is named."""
-        if configured:
-            return await self.recent_book(configured)
-        known = await self.recent_books()
-        if not known:
-            raise BookNotFound(
-                "There is no book in the index.", action="Run `bythebook ingest PATH` first."
-            )
-        if len(known) > 1:
-            names = ", ".join(book.book_id for book in known)
-            raise BookNotFound(
-                f"There are several books: {names}.",
-                action="Name one with --book, or set BYTHEBOOK_BOOK.",
-            )
-        return known[0]
-
     async def state(self, book_id: str, collection: str) -> IngestionState:
         async with reading(self.engine) as connection:
             book = (
@@ -163,6 +146,21 @@ class Catalog:
         query = select(files.c.parent_doc_id).where(files.c.book_id == book_id, starts)
         async with reading(self.engine) as connection:
             return [row[0] for row in await connection.execute(query)]
+
+
+def only_book(known: Sequence[BookInfo]) -> BookInfo:
+    """The book to use when none is named."""
+    if not known:
+        raise BookNotFound(
+            "There is no book in the index.", action="Run `bythebook ingest PATH` first."
+        )
+    if len(known) > 1:
+        names = ", ".join(book.book_id for book in known)
+        raise BookNotFound(
+            f"There are several books: {names}.",
+            action="Name one with --book, or set BYTHEBOOK_BOOK.",
+        )
+    return known[0]
 
 
 async def write_files(connection: AsyncConnection, records: Sequence[IngestionRecord]) -> None:

@@ -30,7 +30,7 @@ from bythebook.tracing.spans import note, spanned
 BATCH_CHUNKS = 32
 # Batches waiting behind the one that is being embedded, so that no core runs dry.
 BATCHES_AHEAD = 2
-# Chunks in one write where all of them are embedded already.
+# Chunks in one write where all of them are embedded already; a search may have to wait for it.
 WRITE_CHUNKS = 64
 # Chunks after which the index is flushed: it stops every thread, and a crash costs no embedding.
 SAVE_CHUNKS = 1024
