@@ -248,6 +248,22 @@ async def test_a_write_the_engine_drops_is_noticed(store: EdgeStore, folder: Pat
     assert await store.count() == 59
 
 
+async def test_writes_happen_in_the_order_in_which_they_came(store: EdgeStore) -> None:
+    """Each takes away what the one before wrote; the bigger ones take longer to prepare."""
+    numbers = range(100, 130)
+    many = [sample(number) for number in range(1000, 1200)]
+    await asyncio.gather(
+        *(
+            store.replace([sample(number), *(many if number % 2 else [])], [point_id(number - 1)])
+            for number in numbers
+        )
+    )
+    assert await store.count() == 60 + len(many) + 1
+    assert [found.id for found in await store.retrieve([point_id(n) for n in numbers])] == [
+        point_id(numbers[-1])
+    ]
+
+
 async def test_a_cancelled_write_is_done_or_not_begun(store: EdgeStore) -> None:
     tasks = [
         asyncio.create_task(store.replace([sample(number)], [point_id(number - 1)]))

@@ -68,6 +68,7 @@ class EdgeStore:
         self._process = 0
         self._shard: edge.EdgeShard | None = None
         self._dimension = 0
+        self._writing = asyncio.Lock()
         self._broken = False
         self._sole_book: str | None = None  # None: unknown since the last write, empty: none
         self._removed = 0  # since the index was last rewritten
@@ -112,14 +113,15 @@ class EdgeStore:
     ) -> None:
         """Write and remove as one step, for readers and for a crash."""
         self._opened()
-        # In another thread than the one that searches wait for.
-        given = await asyncio.to_thread(self._translated, points, stale)
+        async with self._writing:  # in the order in which they came
+            # In another thread than the one that searches wait for.
+            given = await asyncio.to_thread(self._translated, points, stale)
 
-        def work(engine: edge.EdgeShard) -> None:
-            check_filter(within)
-            self._replace(engine, points, given, _matching(engine, stale, within), durable)
+            def work(engine: edge.EdgeShard) -> None:
+                check_filter(within)
+                self._replace(engine, points, given, _matching(engine, stale, within), durable)
 
-        await self._use(work)
+            await self._use(work)
 
     def _translated(self, points: Sequence[PointStruct], stale: Sequence[str]) -> list[edge.Point]:
         check_points(points, stale, self._dimension)
@@ -139,7 +141,8 @@ class EdgeStore:
             if engine.count(edge.CountRequest(exact=True, filter=chosen)):
                 raise self._ignored()
 
-        await self._use(work)
+        async with self._writing:
+            await self._use(work)
 
     async def flush(self) -> None:
         """Return when everything written is on disk."""
