@@ -30,8 +30,10 @@ from bythebook.tracing.spans import note, spanned
 BATCH_CHUNKS = 32
 # Batches waiting behind the one that is being embedded, so that no core runs dry.
 BATCHES_AHEAD = 2
-# Chunks in one write where all of them are embedded already; a search may have to wait for it.
-WRITE_CHUNKS = 64
+# Chunks in one write where all of them are embedded already: each costs the disk a moment, and in a
+# service a search may have to wait for it.
+WRITE_CHUNKS = 512
+WRITE_CHUNKS_SERVING = 64
 # Chunks after which the index is flushed: it stops every thread, and a crash costs no embedding.
 SAVE_CHUNKS = 1024
 MAX_WARNINGS = 100
@@ -168,7 +170,7 @@ class Ingestion:
         files = iter(plan.process)
         try:
             while True:
-                batch = await _read_batch(work, plan, files, fresh)
+                batch = await self._read_batch(work, plan, files, fresh)
                 if batch:
                     embedding.append(asyncio.create_task(work.embed(batch)))
                 if not embedding:
@@ -180,6 +182,24 @@ class Ingestion:
             for task in embedding:
                 task.cancel()
             await asyncio.gather(*embedding, return_exceptions=True)
+
+    async def _read_batch(
+        self, work: PageWork, plan: Plan, files: Iterator[str], fresh: bool
+    ) -> list[Page]:
+        """Enough to embed; of what is embedded already, enough for one write."""
+        most = WRITE_CHUNKS_SERVING if self.serving else WRITE_CHUNKS
+        pages: list[Page] = []
+        chunks = missing = 0
+        for file in files:
+            page = await work.read(file, plan.due(file), fresh=fresh)
+            if page is None:
+                continue
+            pages.append(page)
+            chunks += len(page.document.chunks)
+            missing += page.missing
+            if missing >= BATCH_CHUNKS or chunks >= most:
+                break
+        return pages
 
     async def _write(self, work: PageWork, batch: Embedded) -> None:
         self.unsaved += await work.write(batch)
@@ -222,22 +242,6 @@ class Ingestion:
         }
         field = "last_incremental_update" if self.mode == "incremental" else "last_full_ingest"
         await self.catalog.save_book(self.book.book_id, {**values, field: now()})
-
-
-async def _read_batch(work: PageWork, plan: Plan, files: Iterator[str], fresh: bool) -> list[Page]:
-    """Enough to embed; of what is embedded already, enough for one write."""
-    pages: list[Page] = []
-    chunks = missing = 0
-    for file in files:
-        page = await work.read(file, plan.due(file), fresh=fresh)
-        if page is None:
-            continue
-        pages.append(page)
-        chunks += len(page.document.chunks)
-        missing += page.missing
-        if missing >= BATCH_CHUNKS or chunks >= WRITE_CHUNKS:
-            break
-    return pages
 
 
 def _shortened(warnings: list[str]) -> list[str]:
