@@ -1,8 +1,7 @@
 """The embedded index: the Qdrant engine inside this process.
 
-The engine has no async interface and holds the interpreter's lock, so one thread owns it and
-every call is handed to that thread. That also makes each call one step for all readers. Work
-that was handed over runs to its end even when the coroutine that waits for it is cancelled.
+The engine has no async interface, and it is used by one at a time (`Turns`), which also makes each
+call one step for all readers.
 
 One process may have a folder open. Open it after forking, never before: the engine's threads do
 not exist in the child.
@@ -11,11 +10,8 @@ not exist in the child.
 from __future__ import annotations
 
 import asyncio
-import os
 from collections.abc import Callable, Coroutine, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from contextvars import copy_context
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -41,6 +37,7 @@ from bythebook.index.translate import (
     to_point,
     to_selection,
 )
+from bythebook.index.turns import Turns
 from bythebook.index.validation import (
     check_filter,
     check_ids,
@@ -64,8 +61,7 @@ class EdgeStore:
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._thread: ThreadPoolExecutor | None = None
-        self._process = 0
+        self._turns = Turns()
         self._shard: edge.EdgeShard | None = None
         self._dimension = 0
         self._writing = asyncio.Lock()
@@ -75,14 +71,11 @@ class EdgeStore:
 
     async def open(self, dimension: int) -> None:
         """Open the folder or create it, and finish a switch that a crash interrupted."""
-        await self._hand_over(lambda: self._open(dimension))
+        await self._turns.hand_over(lambda: self._open(dimension))
 
     async def close(self) -> None:
         """Let go of the folder; it can be opened again."""
-        if self._thread is not None:
-            await self._hand_over(self._close)
-            self._thread.shutdown(wait=False)
-            self._thread = None
+        await self._turns.end(self._close)
 
     async def drop(self) -> None:
         """Delete the folder and all that is in it."""
@@ -92,7 +85,7 @@ class EdgeStore:
             with shard.engine_errors(self._path):
                 shard.remove(self._path)
 
-        await self._hand_over(work)
+        await self._turns.hand_over(work)
 
     async def recover(self, dimension: int) -> shard.Recovery:
         """Rebuild a damaged index from what can be read; the damaged folder is kept aside."""
@@ -101,7 +94,7 @@ class EdgeStore:
             self._close()
             return shard.rebuild(self._path, dimension)
 
-        return await self._hand_over(work)
+        return await self._turns.hand_over(work)
 
     async def replace(
         self,
@@ -164,14 +157,12 @@ class EdgeStore:
 
     async def visit(self, work: Callable[[Reads], Coroutine[Any, Any, T]]) -> T:
         """All that `work` reads, on one state of the index."""
-        context = copy_context()
 
-        def visited() -> T:
+        def glance() -> T:
             self._opened()
-            reads = EdgeReads(self._engine, self._dimension, self._known_sole_book)
-            return context.run(at_once, work(reads))
+            return at_once(work(EdgeReads(self._engine, self._dimension, self._known_sole_book)))
 
-        return await self._hand_over(visited)
+        return await self._turns.take(glance)
 
     async def query_batch(self, requests: Sequence[QueryRequest]) -> list[list[ScoredPoint]]:
         """Answer all requests on one state of the index."""
@@ -263,7 +254,7 @@ class EdgeStore:
             with self._engine() as engine:
                 return work(engine)
 
-        return await self._hand_over(guarded)
+        return await self._turns.hand_over(guarded)
 
     @contextmanager
     def _engine(self) -> Iterator[edge.EdgeShard]:
@@ -285,17 +276,6 @@ class EdgeStore:
         if self._shard is None:
             raise StoreError("The index is not open.", action="This is a bug; report it.")
         return self._shard
-
-    async def _hand_over(self, work: Callable[[], T]) -> T:
-        if self._thread is None:
-            self._thread = ThreadPoolExecutor(1, thread_name_prefix="bythebook-index")
-            self._process = os.getpid()
-        elif self._process != os.getpid():
-            raise StoreError(
-                "The index was opened before this process was forked off.",
-                action="Open it in the process that uses it; the embedded index serves only one.",
-            )
-        return await asyncio.get_running_loop().run_in_executor(self._thread, work)
 
     def _open(self, dimension: int) -> None:
         if self._shard is not None and not self._broken:

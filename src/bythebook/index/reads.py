@@ -1,4 +1,4 @@
-"""Reading from the embedded engine, in the thread that owns it, where nothing has to be awaited."""
+"""Reading from the embedded engine, where nothing has to be awaited."""
 
 from __future__ import annotations
 
