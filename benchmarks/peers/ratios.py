@@ -11,6 +11,8 @@ from typing import Any
 from peers.peer import PEERS
 
 OURS = "bythebook"
+BOOKS = ("docs", "mdn")
+HOW = {True: "peers embed as they can", False: "peers get our embedder"}
 # What has a way of its own to leave out what did not change.
 INCREMENTAL = (
     "langchain",
@@ -55,48 +57,61 @@ def p50_ms(times: list[float] | None) -> float | None:
     return None if times is None else median(times) * 1000
 
 
-def best(results: Results, figure: Callable[[str], float | None]) -> tuple[float, str] | None:
+def best(figures: dict[str, float]) -> tuple[float, str] | None:
     """The least figure of any peer and whose it is."""
-    figures = [(figure(peer), peer) for peer in results if peer != OURS]
-    known = [(value, peer) for value, peer in figures if value is not None]
-    return min(known, default=None)
+    return min(((value, peer) for peer, value in figures.items() if peer != OURS), default=None)
+
+
+def figures_of(
+    results: Results, figure: Callable[[str], float | None], itself: bool
+) -> dict[str, float]:
+    """Ours and those of the peers that embed by themselves, or of those that get our embedder."""
+    known = {
+        peer: figure(peer)
+        for peer in results
+        if peer == OURS or PEERS[peer].embeds_itself == itself
+    }
+    return {peer: value for peer, value in known.items() if value is not None}
 
 
 def compared(
     results: Results, what: str, least: float, unit: str, figure: Callable[[str], float | None]
-) -> Row:
-    """How many times less than the best peer's ours is."""
-    own, other = figure(OURS), best(results, figure)
-    if own is None or other is None:
-        return Row(what, f"≥ {least:g}", None, "not measured", None)
-    ratio = other[0] / own
-    told = f"{own:.3g} {unit} against {other[0]:.3g} {unit} ({other[1]})"
-    return Row(what, f"≥ {least:g}", ratio, told, ratio >= least)
+) -> Iterable[Row]:
+    """How many times less than the best peer's ours is, for both kinds of peers."""
+    for itself, how in HOW.items():
+        figures = figures_of(results, figure, itself)
+        other, told = best(figures), f"{what}, {how}"
+        if OURS not in figures or other is None:
+            yield Row(told, f"≥ {least:g}", None, "not measured", None)
+            continue
+        ratio = other[0] / figures[OURS]
+        shown = f"{figures[OURS]:.3g} {unit} against {other[0]:.3g} {unit} ({other[1]})"
+        yield Row(told, f"≥ {least:g}", ratio, shown, ratio >= least)
 
 
 def rows(results: Results) -> list[Row]:
-    found = [_against_raw(results)]
-    for book in ("docs", "mdn"):
-        found += list(_ingest_rows(results, book))
-    found += [_filtered(results, size) for size in (1_000, 10_000, 50_000)]
-    found.append(
-        compared(
-            results, "filtered hybrid search, 50,000 chunks, processor time", 3, "ms",
-            lambda peer: at(results, peer, "search-50000", "filtered_cpu_ms"),
-        )
-    )  # fmt: skip
-    found.append(_first_answer(results))
-    found += list(_first_results(results))
-    found.append(_memory(results, "peak_mb", "peak with mapped files"))
-    found.append(_memory(results, "held_mb", "what can't be given back"))
-    found += _quality(results)
-    return found
+    return [
+        _against_raw(results),
+        *(row for book in BOOKS for row in _ingest_rows(results, book)),
+        *_filtered(results),
+        *_starts(results),
+        *_memory(results, "peak_mb", "peak with mapped files"),
+        *_memory(results, "held_mb", "what can't be given back"),
+        *_quality(results),
+    ]
 
 
-def _filtered(results: Results, size: int) -> Row:
-    return compared(
-        results, f"filtered hybrid search, {size:,} chunks, p50", 3, "ms",
-        lambda peer: p50_ms(at(results, peer, f"search-{size}", "filtered")),
+def _filtered(results: Results) -> Iterable[Row]:
+    def p50(peer: str, size: int) -> float | None:
+        return p50_ms(at(results, peer, f"search-{size}", "filtered"))
+
+    what = "filtered hybrid search, {:,} chunks, {}"
+    for size in (1_000, 10_000, 50_000):
+        told = what.format(size, "p50")
+        yield from compared(results, told, 3, "ms", partial(p50, size=size))
+    yield from compared(
+        results, what.format(50_000, "processor time"), 3, "ms",
+        lambda peer: at(results, peer, "search-50000", "filtered_cpu_ms"),
     )  # fmt: skip
 
 
@@ -110,11 +125,9 @@ def _against_raw(results: Results) -> Row:
 
 
 def _ingest_rows(results: Results, book: str) -> Iterable[Row]:
-    def whole(peer: str, what: str, itself: bool) -> float | None:
+    def whole(peer: str, what: str) -> float | None:
         share = share_embedded(results, peer, book)
         if share is None or share < WHOLE:
-            return None
-        if peer != OURS and PEERS[peer].embeds_itself != itself:
             return None
         figure: float | None = at(results, peer, book, "full", what)
         return figure
@@ -123,59 +136,38 @@ def _ingest_rows(results: Results, book: str) -> Iterable[Row]:
         figure: float | None = at(results, peer, book, "unchanged", what)
         return figure if peer == OURS or peer in INCREMENTAL else None
 
-    for itself, how in ((True, "peers embed as they can"), (False, "peers get our embedder")):
-        for unit, what in (("seconds", "time"), ("cpu_seconds", "processor time")):
-            yield compared(
-                results, f"full ingest, {book}, {how}, {what}", 1.5, "s",
-                partial(whole, what=unit, itself=itself),
-            )  # fmt: skip
-    yield compared(
-        results, f"no-change re-ingest, {book}, whole process", 20, "s",
-        partial(again, what="process_s"),
-    )  # fmt: skip
-    yield compared(
-        results, f"no-change re-ingest, {book}, without starting Python", 20, "s",
-        partial(again, what="with_open_s"),
-    )  # fmt: skip
+    for unit, what in (("seconds", "time"), ("cpu_seconds", "processor time")):
+        told = f"full ingest, {book}, {what}"
+        yield from compared(results, told, 1.5, "s", partial(whole, what=unit))
+    for unit, what in (("process_s", "whole process"), ("with_open_s", "without starting Python")):
+        told = f"no-change re-ingest, {book}, {what}"
+        yield from compared(results, told, 20, "s", partial(again, what=unit))
 
 
-def _first_answer(results: Results) -> Row:
-    own = at(results, OURS, "mdn", "first_answer", "seconds")
-    other = best(results, lambda peer: at(results, peer, "mdn", "first_result", "seconds"))
-    what = "process start to first answer (peers: search result)"
-    if own is None or other is None:
-        return Row(what, "≥ 3", None, "not measured", None)
-    told = f"{own:.3g} s against {other[0]:.3g} s ({other[1]})"
-    return Row(what, "≥ 3", other[0] / own, told, other[0] / own >= 3)
-
-
-def _first_results(results: Results) -> Iterable[Row]:
-    def first(peer: str, book: str, only_own: bool) -> float | None:
-        if only_own and peer != OURS and not PEERS[peer].embeds_itself:
-            return None
-        figure: float | None = at(results, peer, book, "first_result", "seconds")
+def _starts(results: Results) -> Iterable[Row]:
+    def first(peer: str, book: str, answer: bool = False) -> float | None:
+        kind = "first_answer" if answer and peer == OURS else "first_result"
+        figure: float | None = at(results, peer, book, kind, "seconds")
         return figure
 
-    what, how = "process start to first search result", "peers embed as they can"
-    for told, book, only_own in (
-        (what, "mdn", False),
-        (f"{what}, {how}", "mdn", True),
-        (f"{what}, docs, {how}", "docs", True),
-    ):
-        yield compared(results, told, 3, "s", partial(first, book=book, only_own=only_own))
+    for book in BOOKS:
+        told = f"process start to first answer (peers: search result), {book}"
+        yield from compared(results, told, 3, "s", partial(first, book=book, answer=True))
+        told = f"process start to first search result, {book}"
+        yield from compared(results, told, 3, "s", partial(first, book=book))
 
 
-def _memory(results: Results, kind: str, told: str) -> Row:
-    step = "search-50000"
-    own, other = (
-        at(results, OURS, step, kind),
-        best(results, lambda peer: at(results, peer, step, kind)),
-    )
-    what = f"memory serving 50,000 chunks ÷ best peer, {told}"
-    if own is None or other is None:
-        return Row(what, "≤ .5", None, "not measured", None)
-    figures = f"{own:.0f} MB against {other[0]:.0f} MB ({other[1]})"
-    return Row(what, "≤ .5", own / other[0], figures, own / other[0] <= 0.5)
+def _memory(results: Results, kind: str, what: str) -> Iterable[Row]:
+    for itself, how in HOW.items():
+        figures = figures_of(results, lambda peer: at(results, peer, "search-50000", kind), itself)
+        other = best(figures)
+        told = f"memory serving 50,000 chunks ÷ best peer, {what}, {how}"
+        if OURS not in figures or other is None:
+            yield Row(told, "≤ .5", None, "not measured", None)
+            continue
+        share = figures[OURS] / other[0]
+        shown = f"{figures[OURS]:.0f} MB against {other[0]:.0f} MB ({other[1]})"
+        yield Row(told, "≤ .5", share, shown, share <= 0.5)
 
 
 def _quality(results: Results) -> list[Row]:

@@ -23,7 +23,7 @@ NOTES = """\
   offers itself: `langchain-faiss-own` and `haystack-own` by FastEmbed, made to be fast without a
   graphics card (ONNX, 32-bit floats), for which both have components; `txtai-own` by PyTorch, its
   default; `txtai-onnx` by its own export to 8 bits. The rows *peers embed as they can* take the
-  best of these. They take no made-up vectors, so have no figures at 1,000 to 50,000 chunks.
+  best of these.
 - What FastEmbed would download is exported from the same weights (`float_weights.py`), once and not
   timed. It cuts after 256 word pieces as the others do, and embeds 32 chunks at a time.
 - As the published model does, all read the first 256 word pieces of a chunk. A peer with longer
@@ -33,7 +33,7 @@ NOTES = """\
   index and the work itself, without loading libraries.
 - *CPU* is processor time of all threads: it hardly depends on what else the machine did.
 - Search includes embedding the question. At 1,000 to 50,000 chunks all peers hold the same chunks
-  with the same made-up vectors; the filter selects a tenth of them.
+  with the same made-up vectors, whoever embeds the questions; the filter selects a tenth of them.
 - Peak memory is the most that the process held (VmHWM), opening the stored index included. It
   counts mapped files, which the system takes back when it needs the room; *held* is what it can't
   take back (RssAnon), after the searches.

