@@ -19,7 +19,6 @@ from statistics import median
 
 import numpy as np
 
-from bythebook.embedding.minilm import MiniLM
 from bythebook.library import Library, sample_book
 from bythebook.models.search import SearchQuery
 from bythebook.settings import Settings
@@ -75,8 +74,7 @@ async def measure(work: Path, archive: Path, rounds: int, seconds: float) -> Non
     ratios: list[float] = []
     async with await Library.open(Settings(home=work / "home")) as library:
         book_id = (await library.ingest(sample_book())).book_id
-        assert isinstance(library.embedder, MiniLM)
-        library.embedder.stay_in_background()  # as the service does
+        library.stay_in_background()  # as the service does
         await search_for(library, book_id, 1.0)
         for _ in range(rounds):
             quiet = await search_for(library, book_id, seconds / 2)

@@ -6,6 +6,7 @@ one HTTP status, so that no caller has to translate.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, ClassVar
 
 
@@ -23,6 +24,10 @@ class BookError(Exception):
         self.message = message
         self.action = action
         self.details = details or {}
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """So that it can come out of another process."""
+        return partial(type(self), action=self.action, details=self.details), (self.message,)
 
     def __str__(self) -> str:
         return f"{self.message} {self.action}".strip()

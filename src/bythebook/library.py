@@ -16,6 +16,7 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 from bythebook.database.engine import open_database
 from bythebook.embedding.choose import make_embedder
 from bythebook.embedding.embedder import Embedder
+from bythebook.embedding.minilm import MiniLM
 from bythebook.errors import BookError, ConfigurationError, StoreError
 from bythebook.fetching.address import find_address, stored_address
 from bythebook.index.choose import make_store
@@ -43,6 +44,7 @@ from bythebook.settings import Settings, load_settings
 from bythebook.switch import finish_switch
 
 if TYPE_CHECKING:
+    from bythebook.background import Background
     from bythebook.fetching.crawl import OnFetch
 
 logger = logging.getLogger(__name__)
@@ -67,6 +69,7 @@ class Library:
         self._store: VectorStore | None = None
         self._searcher: Searcher | None = None
         self._opening = asyncio.Lock()
+        self._background: Background | None = None
 
     @classmethod
     async def open(cls, settings: Settings | None = None) -> Self:
@@ -82,12 +85,22 @@ class Library:
         embedder = make_embedder(settings)
         return cls(settings, await open_database(settings.database), embedder)
 
+    def stay_in_background(self) -> None:
+        """From now on books are read and embedded beside whoever is asking, on one core less."""
+        from bythebook.background import Background  # only a service has the use of it
+
+        self._background = Background(self.settings.embedding_threads)
+        if isinstance(self.embedder, MiniLM):
+            self.embedder.stay_in(self._background)
+
     async def close(self) -> None:
         async with self._opening:
             if self._store:
                 await self._store.close()
                 self._store = self._searcher = None
         await self.embedder.close()
+        if self._background:
+            await self._background.close()
         await self.engine.dispose()
 
     async def __aenter__(self) -> Self:
@@ -230,6 +243,7 @@ class Library:
             open_store=self.store,
             collection=self.settings.collection,
             max_bytes=self.max_bytes,
+            reading=self._background.run if self._background else asyncio.to_thread,
             serving=serving,
             on_progress=on_progress,
         )

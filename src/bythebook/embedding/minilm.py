@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 import os
 import threading
-from collections.abc import Callable, Sequence
-from concurrent.futures import Executor, ThreadPoolExecutor
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,9 +22,13 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from tokenizers import Tokenizer
 
+    from bythebook.background import Background
+
 START, END = 101, 102
 # The model was trained on 256 word pieces, two of which are the marks at start and end.
 WINDOW = 254
+# A file that nobody can read may end the process that reads and embeds, again and again.
+ATTEMPTS = 6
 
 
 class MiniLM:
@@ -40,28 +45,21 @@ class MiniLM:
     def __init__(self, *, threads: int = 0, weights: Path = FOLDER) -> None:
         self.texts_embedded = 0
         self._model = Model(weights)
-        self._count = threads or os.cpu_count() or 1
-        self._embed: Callable[[str], NDArray[np.float32]] = self._model.vector
-        self._documents: Executor = ThreadPoolExecutor(
-            self._count, thread_name_prefix="embed-documents"
-        )
+        self._background: Background | None = None
+        count = threads or os.cpu_count() or 1
+        self._documents = ThreadPoolExecutor(count, thread_name_prefix="embed-documents")
         # Own threads, so that a question does not wait for the rest of a book.
-        self._queries = ThreadPoolExecutor(self._count, thread_name_prefix="embed-query")
+        self._queries = ThreadPoolExecutor(count, thread_name_prefix="embed-query")
         self._recent = RecentQueries(self._embed_query)
 
-    def stay_in_background(self) -> None:
-        """From now on documents are embedded on one core less, in processes of their own."""
-        from bythebook.embedding import background
-
-        self._documents.shutdown()
-        self._documents = background.background_pool(max(1, self._count - 1), self._model.weights)
-        self._embed = background.embed
+    def stay_in(self, background: Background) -> None:
+        """From now on documents are embedded there."""
+        self._background = background
 
     async def embed_documents(self, texts: Sequence[str]) -> NDArray[np.float32]:
         import numpy as np  # not before something is embedded: many commands never do
 
-        loop = asyncio.get_running_loop()
-        waiting = [loop.run_in_executor(self._documents, self._embed, text) for text in texts]
+        waiting = [self._begin(text) for text in texts]
         try:
             vectors = await asyncio.gather(*waiting)
         finally:
@@ -69,6 +67,15 @@ class MiniLM:
                 future.cancel()
         self.texts_embedded += len(vectors)
         return np.array(vectors, np.float32).reshape(len(vectors), self.dimension)
+
+    def _begin(self, text: str) -> asyncio.Future[NDArray[np.float32]]:
+        if self._background is None:
+            loop = asyncio.get_running_loop()
+            return loop.run_in_executor(self._documents, self._model.vector, text)
+        weights = self._model.weights
+        return asyncio.ensure_future(
+            self._background.run(_vector, weights, text, attempts=ATTEMPTS)
+        )
 
     async def embed_query(self, text: str) -> NDArray[np.float32]:
         return await self._recent.vector(text)
@@ -110,6 +117,16 @@ class Model:
             if self._loaded is None:
                 self._loaded = _open(self.weights)
             return self._loaded
+
+
+@cache
+def _model(weights: Path) -> Model:
+    return Model(weights)
+
+
+def _vector(weights: Path, text: str) -> NDArray[np.float32]:
+    """Called in another process, which keeps its model."""
+    return _model(weights).vector(text)
 
 
 def _open(folder: Path) -> tuple[Tokenizer, onnxruntime.InferenceSession]:

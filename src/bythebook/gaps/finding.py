@@ -8,6 +8,7 @@ from collections import defaultdict
 from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING
 
+from bythebook.background import Background
 from bythebook.embedding.minilm import MiniLM
 from bythebook.gaps.alike import grouped
 from bythebook.gaps.counting import Wording, by_wording, gap_of, most_asked_first
@@ -72,13 +73,14 @@ class Gaps:
         new = sorted(texts - known.keys())
         if not new:
             return known
-        embedder = MiniLM(threads=self.threads)
+        embedder, background = MiniLM(threads=self.threads), Background(self.threads)
         if self.in_background and len(new) > FEW:
-            embedder.stay_in_background()
+            embedder.stay_in(background)
         try:
             vectors = await embedder.embed_documents(new)
         finally:
             await embedder.close()
+            await background.close()
         known.update(zip(new, vectors, strict=True))
         self.vectors = {**self.vectors, **known} if len(self.vectors) < MOST else dict(known)
         return known

@@ -14,7 +14,7 @@ from bythebook.errors import StoreError
 from bythebook.index.store import VectorStore
 from bythebook.ingestion.catalog import Catalog
 from bythebook.ingestion.jobs import Jobs
-from bythebook.ingestion.pages import Embedded, Page, PageWork
+from bythebook.ingestion.pages import Embedded, Page, PageWork, Reading
 from bythebook.ingestion.plan import Plan, make_plan
 from bythebook.ingestion.points import all_points, book_filter
 from bythebook.ingestion.stamp import check_stamp
@@ -66,6 +66,7 @@ class Ingestion:
     open_store: OpenStore
     collection: str
     max_bytes: int
+    reading: Reading = asyncio.to_thread
     serving: bool = False
     on_progress: OnProgress = lambda _job: None
 
@@ -153,7 +154,7 @@ class Ingestion:
 
     async def _process(self, store: VectorStore, plan: Plan, fresh: bool) -> None:
         """Bring every file in; what is finished when something fails stays finished."""
-        work = PageWork(self.book, store, self.embedder, self.job, self.max_bytes)
+        work = PageWork(self.book, store, self.embedder, self.job, self.max_bytes, self.reading)
         self.unsaved: list[IngestionRecord] = []
         try:
             await self._pump(work, plan, fresh)

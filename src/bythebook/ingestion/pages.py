@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from bythebook.embedding.embedder import Embedder
 from bythebook.errors import BookError
@@ -30,6 +30,9 @@ from bythebook.tracing.spans import note, spanned
 if TYPE_CHECKING:
     from bythebook.reading.document import Document
     from bythebook.reading.head import Head
+
+# Calls a function with arguments somewhere else: in a thread, or in another process.
+Reading = Callable[..., Awaitable[Any]]
 
 
 @dataclass(frozen=True)
@@ -66,6 +69,7 @@ class PageWork:
     embedder: Embedder
     tally: IngestionJob
     max_bytes: int
+    reading: Reading = asyncio.to_thread
     # Ids that were written by now.
     written: set[str] = field(default_factory=set)
 
@@ -73,11 +77,12 @@ class PageWork:
         """The file as it is now; None if it can't be read, which the tally notes. Of a `fresh` book
         the index has nothing yet."""
         try:
-            file_hash, document, head = await asyncio.to_thread(
-                read_page, self.book, file, due.placement, self.max_bytes
+            file_hash, document, head = await self.reading(
+                read_page, self.book.without_pages(), file, due.placement, self.max_bytes
             )
         except BookError as problem:  # it could be read a moment ago, when the plan was made
-            self.tally.warnings.append(f"{problem.message} It was skipped. {problem.action}")
+            what = problem.message if file in problem.message else f"{file}: {problem.message}"
+            self.tally.warnings.append(f"{what} It was skipped. {problem.action}")
             self.tally.files_failed += 1
             return None
         self.tally.warnings += [f"{file}: {problem}" for problem in document.problems]

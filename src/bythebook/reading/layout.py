@@ -6,7 +6,7 @@ import os
 import re
 import tomllib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
 from typing import Any
 from urllib.parse import unquote
@@ -59,6 +59,10 @@ class Book:
     problems: tuple[str, ...] = ()
     addresses: Mapping[str, str] = field(default_factory=dict)
     removed: frozenset[str] | None = None
+
+    def without_pages(self) -> Book:
+        """What is true of each of them, which is all that reading one takes."""
+        return replace(self, files=(), contents=(), nav=(), problems=(), addresses={}, removed=None)
 
 
 def find_book(path: Path, book_id: str | None = None) -> Book:

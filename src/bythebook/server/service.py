@@ -12,7 +12,6 @@ from datetime import timedelta
 from fastapi import Request
 
 from bythebook.agent.assistant import Assistant
-from bythebook.embedding.minilm import MiniLM
 from bythebook.errors import BookError, StoreError
 from bythebook.gaps.finding import Gaps
 from bythebook.keys import Keys
@@ -72,8 +71,7 @@ async def open_service(settings: Settings, metrics: Metrics) -> AsyncIterator[Se
         # Tasks that are begun from now on, the worker's and MCP's, have it with them.
         stack.enter_context(watching(metrics.step_ended))
         library = await stack.enter_async_context(await Library.open(settings))
-        if isinstance(library.embedder, MiniLM):
-            library.embedder.stay_in_background()
+        library.stay_in_background()
         assistant = await stack.enter_async_context(Assistant(library))
         rate = RateLimits(settings)
         stack.push_async_callback(rate.close)

@@ -1,0 +1,25 @@
+"""Documents embedded in processes of their own: the same vectors."""
+
+from __future__ import annotations
+
+import asyncio
+
+from booktext import TOPICS
+from bythebook.background import Background
+from bythebook.embedding.minilm import MiniLM
+
+TEXTS = list(TOPICS.values())
+
+
+async def test_the_vectors_are_the_same() -> None:
+    embedder, background = MiniLM(threads=2), Background(2)
+    alone = await embedder.embed_documents(TEXTS)
+    embedder.stay_in(background)
+    beside, *_ = await asyncio.gather(
+        embedder.embed_documents(TEXTS * 2),
+        *(embedder.embed_query("What is a node?") for _ in range(20)),
+    )
+    assert beside.tobytes() == alone.tobytes() * 2
+    assert embedder.texts_embedded == 3 * len(TEXTS)
+    await embedder.close()
+    await background.close()
