@@ -38,6 +38,7 @@ from bythebook.settings import Settings  # noqa: E402
 from endurance_replicas import check_replicas  # noqa: E402
 from faults.process import ServiceProcess, service_process  # noqa: E402
 from load import covered_questions  # noqa: E402
+from speed import additions_ms  # noqa: E402
 from standins.llm_process import llm_process  # noqa: E402
 from workers.fleet import write_lessons  # noqa: E402
 
@@ -164,6 +165,7 @@ async def hold(
     draw = random.Random(1)
     environment = {**environment, "BYTHEBOOK_MAX_CONCURRENT": "1000"}
     loop = asyncio.get_running_loop()
+    speed = additions_ms()
     with ProcessPoolExecutor(1) as apart:
         async with service_process(work / "home", environment) as (service, http):
             idle, busy = Figures(), Figures()
@@ -201,6 +203,7 @@ async def hold(
         "readers": chosen.readers,
         "minutes": chosen.minutes,
         "think_seconds": chosen.think,
+        "additions_ms": speed,
         "answers": busy.outcomes["answered"],
         "searches": len(busy.search),
         "ingests": ingests,

@@ -80,7 +80,8 @@ def write_report(results: Results, folder: Path) -> None:
     results = {name: steps for name, steps in results.items() if steps}
     parts = [
         "# bythebook beside its peers",
-        f"Written by `make bench-peers`. {_machine(results)}",
+        f"Written by `make bench-peers`. {_machine()}",
+        _sittings(results),
         "## What was asked for",
         _judged(results),
         "## Set-ups",
@@ -105,21 +106,39 @@ def write_report(results: Results, folder: Path) -> None:
     (folder / "RESULTS.md").write_text("\n\n".join(p for p in parts if p).rstrip() + "\n", "utf-8")
 
 
-def _machine(results: Results) -> str:
-    loads = [
-        load for steps in results.values() for s in steps.values() for load in s.get("load", [])
-    ]
+def _sittings(results: Results) -> str:
+    """When each step was measured, and how fast and busy the machine was then."""
+    lines = []
+    for step in dict.fromkeys(step for steps in results.values() for step in steps):
+        done = [steps[step] for steps in results.values() if "day" in steps.get(step, {})]
+        if not done or step == "install":
+            continue
+        speeds = [one["additions_ms"] for one in done]
+        loads = [load for one in done for load in one["load"]]
+        lines.append(
+            [
+                step,
+                ", ".join(sorted({one["day"] for one in done})),
+                f"{min(speeds):.0f} to {max(speeds):.0f}",
+                f"{min(loads):.1f} to {max(loads):.1f}",
+            ]
+        )
+    head = ("step", "measured on", "a million additions in Python, ms", "load average")
+    return table(head, lines)
+
+
+def _machine() -> str:
     names = [
         line.split(":", 1)[1].strip()
         for line in Path("/proc/cpuinfo").read_text().splitlines()
         if line.startswith("model name")
     ]
     memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") / 2**30
-    load = f"{min(loads):.1f} to {max(loads):.1f}" if loads else "unknown"
     return (
         f"{names[0] if names else platform.machine()}, {os.cpu_count()} cores, {memory:.0f} GB, "
-        f"Python {platform.python_version()}. Load average during the run: {load} "
-        f"(1 is the run itself; the more above {os.cpu_count()}, the less the seconds say)."
+        f"Python {platform.python_version()}. The machine is shared, and its speed changes from "
+        f"hour to hour. Of the load 1 is the run itself; the more above {os.cpu_count()}, the less "
+        "the seconds say."
     )
 
 

@@ -5,8 +5,9 @@
         [--only bythebook,txtai] [--steps docs,search-10000] [--again] [--report]
 
 Each peer runs in an environment and a process of its own, one after the other. What was measured
-is kept below --work, so that a run can be stopped and taken up again; --again measures anew, and
---report only writes RESULTS.md and the plots.
+is kept in `measured`, so that a run can be stopped and taken up again; --again measures anew, and
+--report only writes RESULTS.md and the plots. A step is to be measured by all peers in one sitting:
+RESULTS.md tells when each was.
 """
 
 from __future__ import annotations
@@ -23,20 +24,34 @@ from peers.peer import PEERS, PeerFailed
 from peers.report import write_report
 from peers.steps import STEPS, Bench, applies, measured
 
+HERE = Path(__file__).resolve().parent
 
-def results_of(work: Path) -> dict[str, dict[str, Any]]:
+
+def file_of(peer: str) -> Path:
+    return HERE / "measured" / f"{peer}.json"
+
+
+def all_results() -> dict[str, dict[str, Any]]:
     """All that was measured so far: peer, then step."""
-    kept: dict[str, dict[str, Any]] = {}
-    for name in PEERS:
-        file = work / "results" / f"{name}.json"
-        kept[name] = json.loads(file.read_text()) if file.exists() else {}
-    return kept
+    files = {name: file_of(name) for name in PEERS}
+    return {name: json.loads(f.read_text()) if f.exists() else {} for name, f in files.items()}
 
 
-def keep(work: Path, peer: str, results: dict[str, Any]) -> None:
-    file = work / "results" / f"{peer}.json"
-    file.parent.mkdir(parents=True, exist_ok=True)
-    file.write_text(json.dumps(results, indent=1))
+def keep(peer: str, results: dict[str, Any]) -> None:
+    file = file_of(peer)
+    file.parent.mkdir(exist_ok=True)
+    # A step a line, so that a diff shows which were measured anew.
+    steps = (f"{json.dumps(step)}: {json.dumps(rounded(done))}" for step, done in results.items())
+    file.write_text("{\n" + ",\n".join(steps) + "\n}\n", encoding="utf-8")
+
+
+def rounded(value: Any) -> Any:
+    """Microseconds and less are noise."""
+    if isinstance(value, dict):
+        return {name: rounded(one) for name, one in value.items()}
+    if isinstance(value, list):
+        return [rounded(one) for one in value]
+    return round(value, 5) if isinstance(value, float) else value
 
 
 def main() -> None:
@@ -55,12 +70,12 @@ def main() -> None:
     if not chosen.report:
         prepare(chosen.data, work)
         measure_all(chosen, work)
-    write_report(results_of(work), Path(__file__).resolve().parent)
+    write_report(all_results(), HERE)
 
 
 def measure_all(chosen: argparse.Namespace, work: Path) -> None:
     """Step by step, each by all peers in turn: what the machine does besides then hits all."""
-    results = results_of(work)
+    results = all_results()
     for step in chosen.steps.split(","):
         for name in chosen.only.split(","):
             peer = PEERS[name]
@@ -73,7 +88,7 @@ def measure_all(chosen: argparse.Namespace, work: Path) -> None:
             except PeerFailed as problem:
                 results[name][step] = {"failed": str(problem)}
                 print(problem, flush=True)
-            keep(work, name, results[name])
+            keep(name, results[name])
             print(f"{step}, {name}: {time.perf_counter() - started:.0f} s", flush=True)
 
 

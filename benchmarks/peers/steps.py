@@ -6,6 +6,7 @@ import json
 import os
 import shutil
 from collections.abc import Callable
+from datetime import date
 from pathlib import Path
 from statistics import mean, median
 from typing import Any
@@ -13,6 +14,7 @@ from typing import Any
 from peers import books
 from peers.peer import Peer, Running, environment_of, megabytes_in, weights_for
 from questions import load, ndcg, recall
+from speed import additions_ms
 
 SIZES = (1_000, 10_000, 50_000)
 SETS = ("anthropic_docs", "clapnq_dev", "mtrag_un")
@@ -222,7 +224,8 @@ def applies(step: str, peer: Peer) -> bool:
 
 
 def measured(step: str, bench: Bench) -> Result:
-    """The step's figures with the machine's load before and after it."""
+    """The step's figures with the day, and the machine's speed and load."""
+    when = {"day": date.today().isoformat(), "additions_ms": additions_ms()}
     before = os.getloadavg()
     result = STEPS[step](bench)
-    return {**result, "load": [before[0], os.getloadavg()[0]]}
+    return {**result, **when, "load": [before[0], os.getloadavg()[0]]}
