@@ -38,7 +38,7 @@ from bythebook.settings import Settings  # noqa: E402
 from endurance_replicas import check_replicas  # noqa: E402
 from faults.process import ServiceProcess, service_process  # noqa: E402
 from load import covered_questions  # noqa: E402
-from speed import additions_ms  # noqa: E402
+from speed import additions_ms, stolen_percent, ticks  # noqa: E402
 from standins.llm_process import llm_process  # noqa: E402
 from workers.fleet import write_lessons  # noqa: E402
 
@@ -183,6 +183,7 @@ async def hold(
             limits = httpx.Limits(max_connections=None)
             async with httpx.AsyncClient(base_url=service.url, timeout=120, limits=limits) as many:
                 end = time.perf_counter() + chosen.minutes * 60
+                before = ticks()
 
                 async def reader() -> None:
                     await asyncio.sleep(draw.random() * chosen.think)
@@ -195,6 +196,7 @@ async def hold(
                 ingesting = asyncio.create_task(keep_ingesting(http, end))
                 await asyncio.gather(*(reader() for _ in range(chosen.readers)))
                 memory, ingests, searched = await measuring, await ingesting, await searching
+                stolen = stolen_percent(before)
                 busy.search = searched.search
                 busy.outcomes += searched.outcomes
     half = len(memory) // 2
@@ -204,6 +206,7 @@ async def hold(
         "minutes": chosen.minutes,
         "think_seconds": chosen.think,
         "additions_ms": speed,
+        "stolen_percent": stolen,
         "answers": busy.outcomes["answered"],
         "searches": len(busy.search),
         "ingests": ingests,

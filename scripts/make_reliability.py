@@ -59,7 +59,7 @@ def fault_table(lines: list[Line]) -> str:
 def hold_table(lines: list[Line]) -> str:
     head = ["readers", "minutes", "think_seconds", "answers", "searches", "ingests", "errors"]
     head += ["first sentence p50 / p95, ms", "idle", "search p50 / p95, ms", "idle"]
-    head += ["memory at half time / at the end, MB", "a million additions, ms"]
+    head += ["memory at half time / at the end, MB", "a million additions, ms", "stolen, %"]
     rows = []
     for line in lines:
         times = [
@@ -69,8 +69,8 @@ def hold_table(lines: list[Line]) -> str:
         ]
         memory = line["memory_mb"]
         memory_shown = f"{memory['at half time']:.0f} / {memory['at the end']:.0f}"
-        speed = line.get("additions_ms", "–")
-        rows.append([*(line[name] for name in head[:7]), *times, memory_shown, speed])
+        machine = [line.get(name, "–") for name in ("additions_ms", "stolen_percent")]
+        rows.append([*(line[name] for name in head[:7]), *times, memory_shown, *machine])
     return table([name.replace("_", " ") for name in head], rows, words=0)
 
 
