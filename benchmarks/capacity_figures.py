@@ -38,6 +38,7 @@ from bythebook.library import Library  # noqa: E402
 from bythebook.models.chunk import DocumentChunk  # noqa: E402
 from bythebook.models.search import SearchQuery  # noqa: E402
 from bythebook.settings import Settings  # noqa: E402
+from rounding import rounded  # noqa: E402
 from run import chunks_of, fill, unpack  # noqa: E402
 from shared_server import free_port  # noqa: E402
 
@@ -291,15 +292,7 @@ async def measure(chosen: argparse.Namespace) -> None:
             before.setdefault("load_before_and_after", {})[part] = loads
     before["machine"] = machine()
     before["measured"] = time.strftime("%Y-%m-%d")
-    FIGURES.write_text(json.dumps(rounded(before), indent=1) + "\n", encoding="utf-8")
-
-
-def rounded(figures: Any) -> Any:
-    if isinstance(figures, dict):
-        return {name: rounded(value) for name, value in figures.items()}
-    if isinstance(figures, list):
-        return [rounded(value) for value in figures]
-    return round(figures, 2) if isinstance(figures, float) else figures
+    FIGURES.write_text(json.dumps(rounded(before, 2), indent=1) + "\n", encoding="utf-8")
 
 
 def main() -> None:

@@ -12,7 +12,7 @@ PACKAGE = Path(bythebook.__file__).parent
 HEIGHTS = {
     "durable": 0,
     "errors": 0,
-    "background": 1,
+    "processes": 1,
     "models": 1,
     "settings": 1,
     "sites": 1,

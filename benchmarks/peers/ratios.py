@@ -78,15 +78,26 @@ def compared(
     results: Results, what: str, least: float, unit: str, figure: Callable[[str], float | None]
 ) -> Iterable[Row]:
     """How many times less than the best peer's ours is, for both kinds of peers."""
+    for told, own, other, whose in _pairs(results, what, figure):
+        ratio = other / own if own and other else None
+        shown = f"{own:.3g} {unit} against {other:.3g} {unit} ({whose})"
+        yield _row(told, f"≥ {least:g}", ratio, shown, ratio is not None and ratio >= least)
+
+
+def _pairs(
+    results: Results, what: str, figure: Callable[[str], float | None]
+) -> Iterable[tuple[str, float, float, str]]:
+    """Our figure and the best peer's, among each kind of peers; 0 where one is not known."""
     for itself, how in HOW.items():
         figures = figures_of(results, figure, itself)
-        other, told = best(figures), f"{what}, {how}"
-        if OURS not in figures or other is None:
-            yield Row(told, f"≥ {least:g}", None, "not measured", None)
-            continue
-        ratio = other[0] / figures[OURS]
-        shown = f"{figures[OURS]:.3g} {unit} against {other[0]:.3g} {unit} ({other[1]})"
-        yield Row(told, f"≥ {least:g}", ratio, shown, ratio >= least)
+        other, whose = best(figures) or (0.0, "")
+        yield f"{what}, {how}", figures.get(OURS, 0.0), other, whose
+
+
+def _row(what: str, wanted: str, ratio: float | None, told: str, reached: bool) -> Row:
+    if ratio is None:
+        return Row(what, wanted, None, "not measured", None)
+    return Row(what, wanted, ratio, told, reached)
 
 
 def rows(results: Results) -> list[Row]:
@@ -158,16 +169,15 @@ def _starts(results: Results) -> Iterable[Row]:
 
 
 def _memory(results: Results, kind: str, what: str) -> Iterable[Row]:
-    for itself, how in HOW.items():
-        figures = figures_of(results, lambda peer: at(results, peer, "search-50000", kind), itself)
-        other = best(figures)
-        told = f"memory serving 50,000 chunks ÷ best peer, {what}, {how}"
-        if OURS not in figures or other is None:
-            yield Row(told, "≤ .5", None, "not measured", None)
-            continue
-        share = figures[OURS] / other[0]
-        shown = f"{figures[OURS]:.0f} MB against {other[0]:.0f} MB ({other[1]})"
-        yield Row(told, "≤ .5", share, shown, share <= 0.5)
+    def figure(peer: str) -> float | None:
+        megabytes: float | None = at(results, peer, "search-50000", kind)
+        return megabytes
+
+    named = f"memory serving 50,000 chunks ÷ best peer, {what}"
+    for told, own, other, whose in _pairs(results, named, figure):
+        share = own / other if own and other else None
+        shown = f"{own:.0f} MB against {other:.0f} MB ({whose})"
+        yield _row(told, "≤ .5", share, shown, share is not None and share <= 0.5)
 
 
 def _quality(results: Results) -> list[Row]:

@@ -23,6 +23,7 @@ from peers.books import prepare
 from peers.peer import PEERS, PeerFailed
 from peers.report import write_report
 from peers.steps import STEPS, Bench, applies, measured
+from rounding import rounded
 
 HERE = Path(__file__).resolve().parent
 
@@ -41,17 +42,10 @@ def keep(peer: str, results: dict[str, Any]) -> None:
     file = file_of(peer)
     file.parent.mkdir(exist_ok=True)
     # A step a line, so that a diff shows which were measured anew.
-    steps = (f"{json.dumps(step)}: {json.dumps(rounded(done))}" for step, done in results.items())
+    steps = (
+        f"{json.dumps(step)}: {json.dumps(rounded(done, 5))}" for step, done in results.items()
+    )
     file.write_text("{\n" + ",\n".join(steps) + "\n}\n", encoding="utf-8")
-
-
-def rounded(value: Any) -> Any:
-    """Microseconds and less are noise."""
-    if isinstance(value, dict):
-        return {name: rounded(one) for name, one in value.items()}
-    if isinstance(value, list):
-        return [rounded(one) for one in value]
-    return round(value, 5) if isinstance(value, float) else value
 
 
 def main() -> None:

@@ -44,8 +44,8 @@ from bythebook.settings import Settings, load_settings
 from bythebook.switch import finish_switch
 
 if TYPE_CHECKING:
-    from bythebook.background import Background
     from bythebook.fetching.crawl import OnFetch
+    from bythebook.processes import Processes
 
 logger = logging.getLogger(__name__)
 
@@ -69,7 +69,7 @@ class Library:
         self._store: VectorStore | None = None
         self._searcher: Searcher | None = None
         self._opening = asyncio.Lock()
-        self._background: Background | None = None
+        self._processes: Processes | None = None
 
     @classmethod
     async def open(cls, settings: Settings | None = None) -> Self:
@@ -87,11 +87,11 @@ class Library:
 
     def stay_in_background(self) -> None:
         """From now on books are read and embedded beside whoever is asking, on one core less."""
-        from bythebook.background import Background  # only a service has the use of it
+        from bythebook.processes import Processes  # only a service has the use of it
 
-        self._background = Background(self.settings.embedding_threads)
+        self._processes = Processes(self.settings.embedding_threads)
         if isinstance(self.embedder, MiniLM):
-            self.embedder.stay_in(self._background)
+            self.embedder.stay_in(self._processes)
 
     async def close(self) -> None:
         async with self._opening:
@@ -99,8 +99,8 @@ class Library:
                 await self._store.close()
                 self._store = self._searcher = None
         await self.embedder.close()
-        if self._background:
-            await self._background.close()
+        if self._processes:
+            await self._processes.close()
         await self.engine.dispose()
 
     async def __aenter__(self) -> Self:
@@ -243,7 +243,7 @@ class Library:
             open_store=self.store,
             collection=self.settings.collection,
             max_bytes=self.max_bytes,
-            reading=self._background.run if self._background else asyncio.to_thread,
+            reading=self._processes.run if self._processes else asyncio.to_thread,
             serving=serving,
             on_progress=on_progress,
         )

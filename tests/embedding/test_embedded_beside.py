@@ -5,16 +5,16 @@ from __future__ import annotations
 import asyncio
 
 from booktext import TOPICS
-from bythebook.background import Background
 from bythebook.embedding.minilm import MiniLM
+from bythebook.processes import Processes
 
 TEXTS = list(TOPICS.values())
 
 
 async def test_the_vectors_are_the_same() -> None:
-    embedder, background = MiniLM(threads=2), Background(2)
+    embedder, processes = MiniLM(threads=2), Processes(2)
     alone = await embedder.embed_documents(TEXTS)
-    embedder.stay_in(background)
+    embedder.stay_in(processes)
     beside, *_ = await asyncio.gather(
         embedder.embed_documents(TEXTS * 2),
         *(embedder.embed_query("What is a node?") for _ in range(20)),
@@ -22,4 +22,4 @@ async def test_the_vectors_are_the_same() -> None:
     assert beside.tobytes() == alone.tobytes() * 2
     assert embedder.texts_embedded == 3 * len(TEXTS)
     await embedder.close()
-    await background.close()
+    await processes.close()

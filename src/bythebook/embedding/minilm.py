@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from tokenizers import Tokenizer
 
-    from bythebook.background import Background
+    from bythebook.processes import Processes
 
 START, END = 101, 102
 # The model was trained on 256 word pieces, two of which are the marks at start and end.
@@ -45,16 +45,16 @@ class MiniLM:
     def __init__(self, *, threads: int = 0, weights: Path = FOLDER) -> None:
         self.texts_embedded = 0
         self._model = Model(weights)
-        self._background: Background | None = None
+        self._processes: Processes | None = None
         count = threads or os.cpu_count() or 1
         self._documents = ThreadPoolExecutor(count, thread_name_prefix="embed-documents")
         # Own threads, so that a question does not wait for the rest of a book.
         self._queries = ThreadPoolExecutor(count, thread_name_prefix="embed-query")
         self._recent = RecentQueries(self._embed_query)
 
-    def stay_in(self, background: Background) -> None:
+    def stay_in(self, processes: Processes) -> None:
         """From now on documents are embedded there."""
-        self._background = background
+        self._processes = processes
 
     async def embed_documents(self, texts: Sequence[str]) -> NDArray[np.float32]:
         import numpy as np  # not before something is embedded: many commands never do
@@ -69,13 +69,11 @@ class MiniLM:
         return np.array(vectors, np.float32).reshape(len(vectors), self.dimension)
 
     def _begin(self, text: str) -> asyncio.Future[NDArray[np.float32]]:
-        if self._background is None:
+        if self._processes is None:
             loop = asyncio.get_running_loop()
             return loop.run_in_executor(self._documents, self._model.vector, text)
         weights = self._model.weights
-        return asyncio.ensure_future(
-            self._background.run(_vector, weights, text, attempts=ATTEMPTS)
-        )
+        return asyncio.ensure_future(self._processes.run(_vector, weights, text, attempts=ATTEMPTS))
 
     async def embed_query(self, text: str) -> NDArray[np.float32]:
         return await self._recent.vector(text)

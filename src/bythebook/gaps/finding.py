@@ -8,11 +8,11 @@ from collections import defaultdict
 from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING
 
-from bythebook.background import Background
 from bythebook.embedding.minilm import MiniLM
 from bythebook.gaps.alike import grouped
 from bythebook.gaps.counting import Wording, by_wording, gap_of, most_asked_first
 from bythebook.models.gap import Gap, GapReport
+from bythebook.processes import Processes
 from bythebook.questions import Questions, Unanswered
 
 if TYPE_CHECKING:
@@ -73,14 +73,14 @@ class Gaps:
         new = sorted(texts - known.keys())
         if not new:
             return known
-        embedder, background = MiniLM(threads=self.threads), Background(self.threads)
+        embedder, processes = MiniLM(threads=self.threads), Processes(self.threads)
         if self.in_background and len(new) > FEW:
-            embedder.stay_in(background)
+            embedder.stay_in(processes)
         try:
             vectors = await embedder.embed_documents(new)
         finally:
             await embedder.close()
-            await background.close()
+            await processes.close()
         known.update(zip(new, vectors, strict=True))
         self.vectors = {**self.vectors, **known} if len(self.vectors) < MOST else dict(known)
         return known

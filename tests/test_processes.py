@@ -16,19 +16,19 @@ from pathlib import Path
 import pytest
 
 from bythebook import Library
-from bythebook.background import ATTEMPTS, Background
 from bythebook.errors import InputError, Overloaded
 from bythebook.models.job import IngestionJob
+from bythebook.processes import ATTEMPTS, Processes
 from bythebook.reading.layout import find_book
 from bythebook.settings import Settings
 from workers.fleet import write_lessons
 
 PARENT = """
 import asyncio, os
-from bythebook.background import Background
+from bythebook.processes import Processes
 
 async def main():
-    print(await Background().run(os.getpid), flush=True)
+    print(await Processes().run(os.getpid), flush=True)
     await asyncio.sleep(60)
 
 if __name__ == "__main__":
@@ -37,44 +37,44 @@ if __name__ == "__main__":
 
 
 @pytest.fixture
-async def background() -> AsyncIterator[Background]:
-    made = Background(2)
+async def processes() -> AsyncIterator[Processes]:
+    made = Processes(2)
     yield made
     await made.close()
 
 
-async def test_work_is_done_elsewhere_and_last(background: Background) -> None:
-    assert await background.run(os.getpid) != os.getpid()
-    assert await background.run(os.nice, 0) == 19
+async def test_work_is_done_elsewhere_and_last(processes: Processes) -> None:
+    assert await processes.run(os.getpid) != os.getpid()
+    assert await processes.run(os.nice, 0) == 19
 
 
-async def test_an_error_for_a_person_comes_out_whole(background: Background) -> None:
+async def test_an_error_for_a_person_comes_out_whole(processes: Processes) -> None:
     nowhere = Path("/nowhere/at/all")
     with pytest.raises(InputError) as told:
         find_book(nowhere)
     with pytest.raises(InputError) as told_there:
-        await background.run(find_book, nowhere)
+        await processes.run(find_book, nowhere)
     assert str(told_there.value) == str(told.value)
     assert (told_there.value.action, told_there.value.details) == (told.value.action, {})
 
 
-async def test_a_bug_comes_out_as_it_is(background: Background) -> None:
+async def test_a_bug_comes_out_as_it_is(processes: Processes) -> None:
     with pytest.raises(ZeroDivisionError):
-        await background.run(operator.floordiv, 1, 0)
+        await processes.run(operator.floordiv, 1, 0)
 
 
-async def test_a_process_that_died_is_replaced(background: Background) -> None:
-    first = await background.run(os.getpid)
+async def test_a_process_that_died_is_replaced(processes: Processes) -> None:
+    first = await processes.run(os.getpid)
     os.kill(first, signal.SIGKILL)
-    assert await background.run(os.getpid) not in (first, os.getpid())
+    assert await processes.run(os.getpid) not in (first, os.getpid())
 
 
 async def test_what_kills_its_process_is_given_up_and_the_rest_is_done(
-    background: Background,
+    processes: Processes,
 ) -> None:
     killing, *others = await asyncio.gather(
-        background.run(os._exit, 1),
-        *(background.run(operator.add, number, 1, attempts=ATTEMPTS + 1) for number in range(20)),
+        processes.run(os._exit, 1),
+        *(processes.run(operator.add, number, 1, attempts=ATTEMPTS + 1) for number in range(20)),
         return_exceptions=True,
     )
     assert isinstance(killing, Overloaded)
@@ -86,8 +86,8 @@ async def test_an_ingest_survives_the_death_of_its_process(tmp_path: Path) -> No
     write_lessons(tmp_path / "book", 60)
     async with await Library.open(Settings(home=tmp_path / "home")) as library:
         library.stay_in_background()
-        assert library._background is not None
-        process = await library._background.run(os.getpid)
+        assert library._processes is not None
+        process = await library._processes.run(os.getpid)
         killed: list[int] = []
 
         def kill_once(job: IngestionJob) -> None:
@@ -106,12 +106,12 @@ async def test_a_file_that_kills_its_reader_is_skipped_and_named(tmp_path: Path)
     deadly = book.files[20]
     async with await Library.open(Settings(home=tmp_path / "home")) as library:
         library.stay_in_background()
-        background = library._background
-        assert background is not None
+        processes = library._processes
+        assert processes is not None
 
         async def read(work: Callable[..., object], *args: object) -> object:
             return await (
-                background.run(os._exit, 1) if deadly in args else background.run(work, *args)
+                processes.run(os._exit, 1) if deadly in args else processes.run(work, *args)
             )
 
         job = await library.job_table.start(book.book_id, "incremental", str(book.root))

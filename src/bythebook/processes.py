@@ -25,32 +25,32 @@ ATTEMPTS = 2
 T = TypeVar("T")
 
 
-class Background:
+class Processes:
     """Processes that begin with the first work and are replaced when they die. There is one less
     of them than `threads`, or than cores if that is 0."""
 
     def __init__(self, threads: int = 0) -> None:
         self._count = max(1, (threads or os.cpu_count() or 1) - 1)
-        self._processes = self._begin()
+        self._pool = self._begin()
 
     async def run(self, work: Callable[..., T], *args: object, attempts: int = ATTEMPTS) -> T:
         """What `work` returns there. All that waits there has to begin again when one of them
         dies, be it for other work than its own: what is to survive that needs more attempts."""
         loop = asyncio.get_running_loop()
         for _ in range(attempts):
-            processes = self._processes
+            pool = self._pool
             try:
-                return await loop.run_in_executor(processes, work, *args)
+                return await loop.run_in_executor(pool, work, *args)
             except BrokenProcessPool:
-                if self._processes is processes:
-                    self._processes = self._begin()
+                if self._pool is pool:
+                    self._pool = self._begin()
         raise Overloaded(
             f"A process that reads and embeds in the background died {attempts} times.",
             action="Give the machine more memory, or leave out the file that makes it crash.",
         )
 
     async def close(self) -> None:
-        await asyncio.to_thread(self._processes.shutdown, cancel_futures=True)
+        await asyncio.to_thread(self._pool.shutdown, cancel_futures=True)
 
     def _begin(self) -> ProcessPoolExecutor:
         spawn = multiprocessing.get_context("spawn")
