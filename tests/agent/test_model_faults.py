@@ -4,6 +4,7 @@ terminal event, and nothing that hangs."""
 from __future__ import annotations
 
 import asyncio
+from base64 import b64encode
 from itertools import pairwise
 
 import pytest
@@ -90,6 +91,18 @@ async def test_the_server_is_not_there(with_llm: Assistants) -> None:
     async with with_llm(openai_base_url="http://127.0.0.1:9/v1", **IMPATIENT) as assistant:
         heard = await listen(assistant.stream(QUESTION))
     assert isinstance(heard[-1], Failed) and "can't be reached" in heard[-1].error.message
+
+
+async def test_a_login_in_the_address_is_sent_instead_of_the_key(
+    with_llm: Assistants, llm: LlmServer, streaming: bool
+) -> None:
+    script(llm, [SEARCH, says(f"{TRUE} [1].")])
+    url = llm.base_url.replace("//", "//me:se%40same@")
+    async with with_llm(openai_base_url=url, openai_stream=streaming) as assistant:
+        answer = answer_in(await listen(assistant.stream(QUESTION)))
+    assert answer.text == f"{TRUE} [1]."
+    login = b64encode(b"me:se@same").decode()
+    assert {request.headers["authorization"] for request in llm.requests} == {f"Basic {login}"}
 
 
 async def test_passing_failures_are_tried_again(
