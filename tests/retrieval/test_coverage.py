@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from bythebook.index.sparse import query_terms
 from bythebook.retrieval.coverage import LOOKED_AT, Sight, weigh
-from bythebook.retrieval.names import mentions, names_in, one_edit_apart, uncounted
+from bythebook.retrieval.names import missing_names, names_in, one_edit_apart, uncounted
 
 
 def named(question: str, language: str = "en", unknown: bool = True) -> list[str]:
@@ -82,9 +82,11 @@ def test_what_is_to_be_counted_needs_a_number(question: str, missing: str | None
     assert uncounted(question, "en", texts) == missing
 
 
-def test_signed_names_are_mentioned() -> None:
-    assert "c++" in mentions("A node in C++, not in C.", "en")
-    assert "c++" not in mentions("A node in C.", "en")
+def test_a_name_of_a_letter_and_signs_is_missed() -> None:
+    names = names_in("How do I write a node in C++?", "en", lambda _word: 1.0)
+    assert not missing_names(names, "A node in C++, not in C.", "en")
+    missing = missing_names(names, "A node to write in C.", "en")
+    assert [name.word for name in missing] == ["C++"]
 
 
 def weights(question: str, value: float) -> dict[int, float]:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 TURN_SECONDS = 0.0005
 # Python's own, but for the last: looking through everything stops all answers for a tenth of a
 # second, and beside many readers was done every eleven.
-COLLECT_AFTER = (700, 10, 40)
+COLLECT_AFTER = (700, 10, 20)
 
 
 def command(

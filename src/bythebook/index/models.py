@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any
+from typing import Any, NamedTuple
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -147,8 +147,7 @@ class QueryRequest:
     with_payload: bool | Sequence[str] | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ScoredPoint:
+class ScoredPoint(NamedTuple):  # made in half the time, and a search makes 150
     id: str
     version: int
     score: float

@@ -13,7 +13,6 @@ from math import sqrt
 from bythebook.index.sparse import query_terms
 from bythebook.retrieval.names import (
     Name,
-    mentions,
     missing_names,
     names_in,
     strange_field,
@@ -80,7 +79,7 @@ def weigh(
     names = names_in(question, language, weight_of)
     if names:
         texts = "\n".join(sight.text for sight in best[:NAMED_IN])
-        missing = missing_names(names, mentions(texts, language))
+        missing = missing_names(names, texts, language)
     counted = uncounted(question, language, [sight.text for sight in best])
     for word in filter(None, (counted, strange_field(question, weight_of))):
         missing = [Name(word, word, 1.0), *missing]

@@ -8,15 +8,14 @@ results, so the number means the same for every question and can be calibrated.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from math import log
+from typing import NamedTuple
 
 from bythebook.index.sparse import K1
 from bythebook.retrieval.calibration import Calibration
 
 
-@dataclass(frozen=True)
-class Candidate:
+class Candidate(NamedTuple):
     """A passage that one of the halves brought, with what both say, and the evidence from it."""
 
     id: str

@@ -82,12 +82,6 @@ def names_in(text: str, language: str, weight_of: Callable[[str], float]) -> lis
     return list(found.values())
 
 
-def mentions(text: str, language: str) -> frozenset[str]:
-    """The stems of a text, and its names of a letter and signs."""
-    signed = (word.lower() for word in SIGNED.findall(text))
-    return frozenset(terms(text, language)).union(signed)
-
-
 def uncounted(question: str, language: str, texts: Collection[str]) -> str | None:
     """What the question wants counted ("how many wheels"), if no sentence has it and a number."""
     asked = COUNTED.search(question) if language.startswith("en") else None
@@ -113,8 +107,11 @@ def strange_field(question: str, weight_of: Callable[[str], float]) -> str | Non
     return found["field"] if found and weight_of(found["field"]) >= 1 else None
 
 
-def missing_names(names: Collection[Name], stems: Collection[str]) -> list[Name]:
-    """Those that are not among the stems, heaviest first; a misspelt one is not missing."""
+def missing_names(names: Collection[Name], text: str, language: str) -> list[Name]:
+    """Those that a text does not have, heaviest first; a misspelt one is not missing."""
+    stems = set(terms(text, language))
+    if any(SIGNED.fullmatch(name.word) for name in names):
+        stems.update(word.lower() for word in SIGNED.findall(text))
     missing = [
         name for name in names if name.stem not in stems and not _is_misspelt(name.stem, stems)
     ]

@@ -61,8 +61,6 @@ if TYPE_CHECKING:
 CANDIDATES = 50
 # The term number of the empty word, which no text has: a query for it finds nothing.
 NO_WORDS = [0]
-# Fetched beyond the limit, to make up for passages with the same text.
-SPARE = 5
 
 Best = list[tuple[Candidate, Passage]]
 
@@ -270,9 +268,8 @@ async def best_of(
     unless only its newest state is wanted."""
     found: list[Passage] = []
     fetched: dict[str, Candidate] = {}
-    step = limit + SPARE
-    for start in range(0, len(ranked), step):
-        chosen = {candidate.id: candidate for candidate in ranked[start : start + step]}
+    for start in range(0, len(ranked), limit):
+        chosen = {candidate.id: candidate for candidate in ranked[start : start + limit]}
         fetched |= chosen
         records = await index.retrieve(list(chosen), with_vectors=[DENSE])
         found += [_passage(chosen[record.id], record) for record in records]
