@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import shutil
 import signal
 import subprocess
@@ -20,6 +19,7 @@ import pytest
 from booktext import WriteBook
 from bythebook.library import sample_book
 from bythebook.models.job import IngestionJob
+from faults.process import ServiceProcess
 
 TINY = {
     "tea.md": "# Tea\n\n## Brewing\n\nGreen tea is brewed at 80 degrees for two minutes.\n\n"
@@ -29,49 +29,18 @@ TINY = {
 QUESTION = "How hot is green tea brewed?"
 
 
-class Process:
-    """`bythebook serve`, listening."""
-
-    def __init__(self, home: Path, books: Path) -> None:
-        environment = {
-            **os.environ,
-            "BYTHEBOOK_HOME": str(home),
-            "BYTHEBOOK_BOOKS_FOLDER": str(books),
-            "BYTHEBOOK_RATE_LIMIT": "0",
-        }
-        self.own = subprocess.Popen(
-            [sys.executable, "-m", "bythebook", "serve", "--port", "0"],
-            env=environment,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
-        assert self.own.stderr is not None
-        said = []
-        for line in self.own.stderr:
-            said.append(line)
-            if found := re.search(r"listens on (http://\S+)", line):
-                break
-        else:
-            raise AssertionError("".join(said))
-        self.http = httpx.Client(base_url=found[1], timeout=60)
-
-    def end(self, number: signal.Signals) -> int:
-        self.own.send_signal(number)
-        self.http.close()
-        _, _ = self.own.communicate(timeout=60)
-        return self.own.returncode
-
-
 @contextmanager
-def process(home: Path, books: Path, end: signal.Signals) -> Iterator[Process]:
-    running = Process(home, books)
+def serving(home: Path, books: Path, end: signal.Signals) -> Iterator[httpx.Client]:
+    """The service and its client; it is ended so, or killed where something went wrong."""
+    service = ServiceProcess(home, {"BYTHEBOOK_BOOKS_FOLDER": str(books)})
     try:
-        yield running
+        assert service.url, service.log
+        with httpx.Client(base_url=service.url, timeout=60) as http:
+            yield http
     except BaseException:
-        running.end(signal.SIGKILL)
+        service.end()
         raise
-    code = running.end(end)
-    assert code == (0 if end == signal.SIGTERM else -end)
+    assert service.end(end) == (0 if end == signal.SIGTERM else -end)
 
 
 def wait_for(http: httpx.Client, job_id: int, so: Callable[[IngestionJob], bool]) -> IngestionJob:
@@ -94,9 +63,9 @@ def trigger(http: httpx.Client, **body: Any) -> int:
 def test_nothing_is_lost(tmp_path: Path, home: Path, write_book: WriteBook) -> None:
     books = write_book({f"tiny/{name}": text for name, text in TINY.items()})
     shutil.copytree(sample_book(), books / "large")
-    with process(home, books, signal.SIGTERM) as first:
-        tiny = trigger(first.http, path="tiny", book_id="tiny")
-        wait_for(first.http, tiny, lambda job: job.status == "completed")
+    with serving(home, books, signal.SIGTERM) as first:
+        tiny = trigger(first, path="tiny", book_id="tiny")
+        wait_for(first, tiny, lambda job: job.status == "completed")
         made = subprocess.run(
             [sys.executable, "-m", "bythebook", "keys", "create", "mine", "--scope", "admin"],
             env={**os.environ, "BYTHEBOOK_HOME": str(home)},
@@ -106,41 +75,41 @@ def test_nothing_is_lost(tmp_path: Path, home: Path, write_book: WriteBook) -> N
             check=True,
         )
         key = {"X-API-Key": made.stdout.strip()}
-        assert first.http.get("/info").status_code == 401
-        first.http.headers.update(key)
-        asked = first.http.post("/chat/run", json={"message": QUESTION, "book_id": "tiny"})
+        assert first.get("/info").status_code == 401
+        first.headers.update(key)
+        asked = first.post("/chat/run", json={"message": QUESTION, "book_id": "tiny"})
         session = asked.json()["session_id"]
-        history = first.http.get(f"/session/{session}/history").json()
+        history = first.get(f"/session/{session}/history").json()
         assert len(history["messages"]) == 2
-        large = trigger(first.http, path="large", book_id="large")
-        wait_for(first.http, large, lambda job: job.files_processed > 0)
+        large = trigger(first, path="large", book_id="large")
+        wait_for(first, large, lambda job: job.files_processed > 0)
 
-    with process(home, books, signal.SIGKILL) as second:
-        second.http.headers.update(key)
-        stopped = wait_for(second.http, large, lambda job: True)
+    with serving(home, books, signal.SIGKILL) as second:
+        second.headers.update(key)
+        stopped = wait_for(second, large, lambda job: True)
         assert stopped.status == "failed" and "stopped" in (stopped.error_message or "")
-        again = trigger(second.http, book_id="large", path="large", mode="recreate")
-        wait_for(second.http, again, lambda job: job.files_processed > 0)
-        waiting = trigger(second.http, book_id="tiny", mode="full")
-        assert second.http.get(f"/ingestion/status/{waiting}").json()["status"] == "queued"
+        again = trigger(second, book_id="large", path="large", mode="recreate")
+        wait_for(second, again, lambda job: job.files_processed > 0)
+        waiting = trigger(second, book_id="tiny", mode="full")
+        assert second.get(f"/ingestion/status/{waiting}").json()["status"] == "queued"
 
-    with process(home, books, signal.SIGTERM) as third:
-        third.http.headers.update(key)
-        killed = wait_for(third.http, again, lambda job: True)
+    with serving(home, books, signal.SIGTERM) as third:
+        third.headers.update(key)
+        killed = wait_for(third, again, lambda job: True)
         assert killed.status == "failed" and "process ended" in (killed.error_message or "")
-        done = wait_for(third.http, waiting, lambda job: job.status == "completed")
+        done = wait_for(third, waiting, lambda job: job.status == "completed")
         assert done.files_processed == len(TINY)
-        assert third.http.get(f"/session/{session}/history").json() == history
-        follow = third.http.post(
+        assert third.get(f"/session/{session}/history").json() == history
+        follow = third.post(
             "/chat/run", json={"message": "And for how long?", "session_id": session}
         )
         assert follow.status_code == 200
-        last = trigger(third.http, book_id="large", path="large")
+        last = trigger(third, book_id="large", path="large")
         finished = wait_for(
-            third.http, last, lambda job: job.status != "running" and bool(job.completed_at)
+            third, last, lambda job: job.status != "running" and bool(job.completed_at)
         )
         assert finished.status == "completed"
-        changes = third.http.get("/ingestion/changes", params={"book_id": "large"}).json()
+        changes = third.get("/ingestion/changes", params={"book_id": "large"}).json()
         assert changes["up_to_date"]
-        found = third.http.post("/search", json={"text": "What is a URDF?", "book_id": "large"})
+        found = third.post("/search", json={"text": "What is a URDF?", "book_id": "large"})
         assert found.json()["results"]
