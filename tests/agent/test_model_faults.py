@@ -12,8 +12,10 @@ import pytest
 from agent.conftest import Assistants
 from agent.listening import answer_in, listen
 from bythebook.agent.events import Failed, StateChanged, Token
-from bythebook.errors import ModelError
+from bythebook.agent.language_model import LanguageModel
+from bythebook.errors import ConfigurationError, ModelError
 from bythebook.models.conversation import Conversation
+from bythebook.settings import Settings
 from standins.llm_server import (
     LlmServer,
     Step,
@@ -103,6 +105,23 @@ async def test_a_login_in_the_address_is_sent_instead_of_the_key(
     assert answer.text == f"{TRUE} [1]."
     login = b64encode(b"me:se@same").decode()
     assert {request.headers["authorization"] for request in llm.requests} == {f"Basic {login}"}
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "not an address",
+        "api.example/v1",
+        "ftp://api.example/v1",
+        "http://[api",
+        "http://api.example:99999/v1",
+        "http://a%3Ab:sesame@api.example/v1",
+    ],
+)
+def test_an_address_that_is_none_is_told(address: str) -> None:
+    with pytest.raises(ConfigurationError, match="OPENAI_BASE_URL") as told:
+        LanguageModel(Settings(openai_base_url=address))
+    assert told.value.action and "sesame" not in str(told.value)
 
 
 async def test_passing_failures_are_tried_again(

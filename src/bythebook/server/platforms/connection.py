@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 # Of each platform: the settings it needs, and the packages that its extra brings.
 NEEDS: dict[Platform, tuple[tuple[str, ...], tuple[str, ...]]] = {
-    "slack": (("slack_signing_secret", "slack_bot_token"), ("slack_sdk", "aiohttp")),
+    "slack": (("slack_signing_secret", "slack_bot_token"), ("slack_sdk",)),
     "discord": (("discord_public_key", "discord_application_id"), ("cryptography",)),
 }
 
