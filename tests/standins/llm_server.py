@@ -366,7 +366,10 @@ def _handler(server: LlmServer) -> type[BaseHTTPRequestHandler]:
 
         def _cut(self) -> None:
             self.close_connection = True
-            self.connection.shutdown(socket.SHUT_RDWR)
+            try:
+                self.connection.shutdown(socket.SHUT_RDWR)
+            except OSError as error:  # an impatient client has cut it already
+                raise _Gone from error
 
         def _wait(self, seconds: float) -> None:
             """Ends early, and for good, when the client has left."""
