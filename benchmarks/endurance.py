@@ -43,9 +43,10 @@ from standins.llm_process import llm_process  # noqa: E402
 from workers.fleet import write_lessons  # noqa: E402
 
 LATENCY, PIECE_PAUSE = 0.3, 0.01
-IDLE_QUESTIONS = 30
+# Each before and after the load: the machine may not be the same then.
+IDLE_QUESTIONS = 20
 WARM_SECONDS = 10.0
-IDLE_SECONDS = 30.0
+IDLE_SECONDS = 45.0
 # Between two searches, idle and busy: what is seldom done takes longer on the same machine.
 SEARCH_PAUSE = 0.25
 BOOK = "physical-ai-robotics"
@@ -139,12 +140,11 @@ async def keep_ingesting(http: httpx.AsyncClient, end: float) -> int:
             continue
         response.raise_for_status()
         job = response.json()["job_id"]
-        while time.perf_counter() < end:
-            status = (await http.get(f"/ingestion/status/{job}")).json()["status"]
-            if status in ("completed", "failed"):
-                done += status == "completed"
-                break
+        status = ""
+        while status not in ("completed", "failed"):
             await asyncio.sleep(0.5)
+            status = (await http.get(f"/ingestion/status/{job}")).json()["status"]
+        done += status == "completed"
     return done
 
 
@@ -165,7 +165,7 @@ async def hold(
     draw = random.Random(1)
     environment = {**environment, "BYTHEBOOK_MAX_CONCURRENT": "1000"}
     loop = asyncio.get_running_loop()
-    speed = additions_ms()
+    speed = [additions_ms()]
     with ProcessPoolExecutor(1) as apart:
         async with service_process(work / "home", environment) as (service, http):
             idle, busy = Figures(), Figures()
@@ -175,11 +175,14 @@ async def hold(
                     apart, search_apart, service.url, questions, seconds, pause
                 )
 
+            async def measure_idle() -> None:
+                idle.search += (await search(IDLE_SECONDS, SEARCH_PAUSE)).search
+                for question in questions[:IDLE_QUESTIONS]:
+                    await ask(http, question, idle)
+
             # What is asked for the first time takes longer, also when idle.
             await search(WARM_SECONDS, 0.0)
-            idle.search = (await search(IDLE_SECONDS, SEARCH_PAUSE)).search
-            for question in questions[:IDLE_QUESTIONS]:
-                await ask(http, question, idle)
+            await measure_idle()
             limits = httpx.Limits(max_connections=None)
             async with httpx.AsyncClient(base_url=service.url, timeout=120, limits=limits) as many:
                 end = time.perf_counter() + chosen.minutes * 60
@@ -199,6 +202,8 @@ async def hold(
                 stolen = stolen_percent(before)
                 busy.search = searched.search
                 busy.outcomes += searched.outcomes
+            speed.append(additions_ms())
+            await measure_idle()
     half = len(memory) // 2
     return {
         "part": "hold",

@@ -59,7 +59,11 @@ def fault_table(lines: list[Line]) -> str:
 def hold_table(lines: list[Line]) -> str:
     head = ["readers", "minutes", "think_seconds", "answers", "searches", "ingests", "errors"]
     head += ["first sentence p50 / p95, ms", "idle", "search p50 / p95, ms", "idle"]
-    head += ["memory at half time / at the end, MB", "a million additions, ms", "stolen, %"]
+    head += [
+        "memory at half time / at the end, MB",
+        "a million additions before / after, ms",
+        "stolen, %",
+    ]
     rows = []
     for line in lines:
         times = [
@@ -69,8 +73,9 @@ def hold_table(lines: list[Line]) -> str:
         ]
         memory = line["memory_mb"]
         memory_shown = f"{memory['at half time']:.0f} / {memory['at the end']:.0f}"
-        machine = [line.get(name, "–") for name in ("additions_ms", "stolen_percent")]
-        rows.append([*(line[name] for name in head[:7]), *times, memory_shown, *machine])
+        speed = " / ".join(f"{each:.0f}" for each in line["additions_ms"])
+        shown = [*times, memory_shown, speed, line["stolen_percent"]]
+        rows.append([*(line[name] for name in head[:7]), *shown])
     return table([name.replace("_", " ") for name in head], rows, words=0)
 
 

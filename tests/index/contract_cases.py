@@ -17,6 +17,7 @@ from bythebook.index.models import (
     MatchValue,
     PayloadField,
     Prefetch,
+    QuantizationSearchParams,
     QueryRequest,
     Range,
     Rrf,
@@ -120,6 +121,14 @@ REQUESTS = {
     ),
     "dense exact": QueryRequest(
         query=dense("r"), using="dense", limit=5, params=SearchParams(exact=True)
+    ),
+    "dense rounded": QueryRequest(
+        query=dense("r"),
+        using="dense",
+        limit=5,
+        params=SearchParams(
+            exact=True, quantization=QuantizationSearchParams(rescore=True, oversampling=2.0)
+        ),
     ),
     "dense page": QueryRequest(query=dense("q"), using="dense", limit=5, offset=5),
     "sparse": QueryRequest(query=sparse("q"), using="bm25", limit=7),

@@ -9,10 +9,20 @@ import pytest
 from bythebook.index import translate
 from bythebook.index.collection import DENSE, SPARSE
 from bythebook.index.edge import EdgeStore
-from bythebook.index.models import QueryRequest, ScoredPoint
+from bythebook.index.models import (
+    QuantizationSearchParams,
+    QueryRequest,
+    ScoredPoint,
+    SearchParams,
+)
 from index.index_samples import DIMENSION, dense, point_id, sample, sparse, where
 
 POINTS = 1000
+ROUNDED = SearchParams(exact=True, quantization=QuantizationSearchParams(rescore=True))
+TWICE = SearchParams(
+    exact=True, quantization=QuantizationSearchParams(rescore=True, oversampling=2.0)
+)
+BARE = SearchParams(exact=True, quantization=QuantizationSearchParams(rescore=False))
 
 
 def rewritten(folder: Path) -> bool:
@@ -56,6 +66,31 @@ async def test_a_large_index_finds_the_same_after_tidying_up(
     await store.open(DIMENSION)
     assert await store.count() == POINTS - 1
     assert {hit for hit, _ in rounded(await found(store))[0]} == after
+    await store.close()
+
+
+async def test_of_twice_as_many_the_vectors_choose_the_same(
+    quick_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The scores are those of the vectors themselves, unless somebody wants the rounded ones."""
+    store = EdgeStore(quick_path / "index")
+    monkeypatch.setattr(translate, "_LARGE_KB", 10)
+    await store.open(DIMENSION)
+    await store.replace([sample(number) for number in range(POINTS)], [])
+    await store.optimize()
+
+    async def nearest(seed: int, params: SearchParams | None) -> list[tuple[str, float]]:
+        request = QueryRequest(query=dense(seed), using=DENSE, limit=20, params=params)
+        return [(hit.id, hit.score) for hits in await store.query_batch([request]) for hit in hits]
+
+    for seed in range(20):
+        exact = await nearest(seed, SearchParams(exact=True))
+        assert await nearest(seed, None) == exact
+        assert await nearest(seed, TWICE) == exact
+        once = dict(await nearest(seed, ROUNDED))
+        assert len(once.keys() & dict(exact).keys()) >= 15
+        assert {id: score for id, score in exact if id in once}.items() <= once.items()
+        assert set(await nearest(seed, BARE)) != set(exact)
     await store.close()
 
 

@@ -30,6 +30,7 @@ from bythebook.index.models import (
     PayloadField,
     PointStruct,
     Prefetch,
+    QuantizationSearchParams,
     QueryRequest,
     Range,
     Rrf,
@@ -177,6 +178,12 @@ def ask(**parts: Any) -> QueryRequest:
 
 
 TWO = [Prefetch(query=GOOD, using="dense", limit=3)] * 2
+
+
+def rounded(**given: Any) -> SearchParams:
+    return SearchParams(quantization=QuantizationSearchParams(**given))
+
+
 BAD_REQUESTS: dict[str, Any] = {
     "no limit": ask(limit=None),
     "limit 0": ask(limit=0),
@@ -194,6 +201,10 @@ BAD_REQUESTS: dict[str, Any] = {
     "params": ask(params={"exact": True}),
     "exact": ask(params=SearchParams(exact="yes")),  # type: ignore[arg-type]
     "hnsw": ask(params=SearchParams(hnsw_ef=0)),
+    "quantization": ask(params=SearchParams(quantization=True)),  # type: ignore[arg-type]
+    "rescore": ask(params=rounded(rescore="yes")),
+    "oversampling": ask(params=rounded(oversampling=0.5)),
+    "oversampling nan": ask(params=rounded(oversampling=NAN)),
     "idf": ask(params=SearchParams(idf=7)),  # type: ignore[arg-type]
     "idf corpus": ask(params=SearchParams(idf=IdfCorpusParams(corpus=on("a")))),
     "prefetch kind": ask(prefetch=[GOOD]),

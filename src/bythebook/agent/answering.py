@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Sequence
+from collections.abc import AsyncIterator
 
 from bythebook.agent import prompts
 from bythebook.agent.events import Token
@@ -54,7 +54,7 @@ class Answering:
         if self._state.problem:
             raise self._state.problem
         with span("verify", since=self._first_words_at) as told:
-            self._show(self._releaser.finish(complete=not self._cut))
+            await self._show(self._releaser.finish(complete=not self._cut))
             answer = self._conclude("fallback" if self._cut else status)
             told.note(
                 sentences=len(answer.sentences),
@@ -63,12 +63,12 @@ class Answering:
             )
         return answer
 
-    def _verify(self, text: str) -> None:
+    async def _verify(self, text: str) -> None:
         self._first_words_at = self._first_words_at or time.perf_counter()
-        self._show(self._releaser.feed(text))
+        await self._show(self._releaser.feed(text))
 
-    def _show(self, released: Sequence[str]) -> None:
-        for text in released:
+    async def _show(self, released: AsyncIterator[str]) -> None:
+        async for text in released:
             self._state.emit(Token(text))
 
     def _conclude(self, status: Status) -> Answer:
@@ -82,7 +82,7 @@ class Answering:
         elif state.confidence.confidence_level == "low":
             ending = f"\n\n{prompts.LOW_CONFIDENCE}"
         if ending:
-            self._show([ending])
+            state.emit(Token(ending))
         state.move("response_generated")
         return Answer(
             question=state.asked.question,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import uuid
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from functools import cache
 from typing import Any
@@ -60,7 +60,7 @@ class ModelWriter:
         return self.model.name
 
     async def search_and_write(
-        self, state: TurnState, conversation: Conversation, write: Callable[[str], None]
+        self, state: TurnState, conversation: Conversation, write: Callable[[str], Awaitable[None]]
     ) -> None:
         run = _Run(state, write)
         items: list[Any] = [
@@ -112,7 +112,7 @@ def _go_on_or_stop(state: TurnState) -> ToolsToFinalOutputResult:
 class _Run:
     """The SDK's runs of one turn; `wrote` once something can be shown."""
 
-    def __init__(self, state: TurnState, write: Callable[[str], None]) -> None:
+    def __init__(self, state: TurnState, write: Callable[[str], Awaitable[None]]) -> None:
         self._state = state
         self._write = write
         self.wrote = self._between = False
@@ -152,11 +152,11 @@ class _Run:
         try:
             async for event in result.stream_events():
                 if event.type == "raw_response_event":
-                    self._take(event.data)
+                    await self._take(event.data)
         finally:
             self._state.tokens += result.context_wrapper.usage.total_tokens
 
-    def _take(self, event: Any) -> None:
+    async def _take(self, event: Any) -> None:
         """Text counts only once something was retrieved that it can rest on."""
         if not self._state.passages:
             return
@@ -166,4 +166,4 @@ class _Run:
             apart = "\n\n" if self._between else ""  # what two replies say is not one sentence
             self._between = False
             self.wrote = self.wrote or bool(event.delta.strip())
-            self._write(apart + event.delta)
+            await self._write(apart + event.delta)

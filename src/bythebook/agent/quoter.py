@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
 from bythebook.agent.turn import TurnState
@@ -32,14 +32,14 @@ class Quoter:
         self._embedder = embedder if settings.embedder == "built-in" else None
 
     async def search_and_write(
-        self, state: TurnState, conversation: Conversation, write: Callable[[str], None]
+        self, state: TurnState, conversation: Conversation, write: Callable[[str], Awaitable[None]]
     ) -> None:
         reply = await state.search(json.dumps({"query": state.asked.query}))
         if state.may_write:
             turns = conversation.window(self._settings.history_turns)
             with span("quote", passages=len(state.passages)):
                 text = await self._compose(state, turns, json.loads(reply)["results"])
-            write(text or self._settings.refusal)
+            await write(text or self._settings.refusal)
 
     async def _compose(
         self, state: TurnState, turns: Sequence[Turn], results: Sequence[dict[str, Any]]

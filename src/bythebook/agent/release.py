@@ -7,8 +7,9 @@ sentence that no passage bears is never shown. What was shown is never taken bac
 
 from __future__ import annotations
 
+import asyncio
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import AsyncIterator, Iterable, Sequence
 from dataclasses import dataclass
 
 from bythebook.agent.markers import Marked, put_markers, take_markers
@@ -67,19 +68,23 @@ class Releaser:
             _citation(number, borne) for number, borne in enumerate(self._borne.values(), 1)
         )
 
-    def feed(self, text: str) -> list[str]:
+    async def feed(self, text: str) -> AsyncIterator[str]:
         """Released text, in order."""
-        return [shown for unit in self._units.feed(text) for shown in self._take(unit)]
+        for unit in self._units.feed(text):
+            async for shown in self._take(unit):
+                yield shown
 
-    def finish(self, complete: bool = True) -> list[str]:
+    async def finish(self, complete: bool = True) -> AsyncIterator[str]:
         """What is left. A sentence in which the model was cut off is not shown."""
         units = self._units.finish()
         if units and not (complete and _is_finished(units[-1])):
             self._widen_gap(units.pop())
             self.unfinished = True
-        return [shown for unit in units for shown in self._take(unit)]
+        for unit in units:
+            async for shown in self._take(unit):
+                yield shown
 
-    def _take(self, unit: str) -> Iterator[str]:
+    async def _take(self, unit: str) -> AsyncIterator[str]:
         if len(unit) >= LONGEST_UNIT:  # no sentence, table or listing of a passage is so long
             self._remove(unit, ("it is too long to be checked",))
             return
@@ -88,7 +93,7 @@ class Releaser:
         if WORDLESS.fullmatch(body):  # rules, stray markers
             self._widen_gap(unit)
             return
-        borne, reasons = self._bear(body, marked)
+        borne, reasons = await self._bear(body, marked)
         introduces = body.endswith(":") or bool(HEADING.match(body))
         if not borne and not is_connective(body):
             self._remove(unit, reasons)
@@ -100,7 +105,7 @@ class Releaser:
                 yield self._release(earlier, bearing)
             yield self._release(unit, borne)
 
-    def _bear(self, body: str, marked: Marked) -> tuple[list[_Borne], tuple[str, ...]]:
+    async def _bear(self, body: str, marked: Marked) -> tuple[list[_Borne], tuple[str, ...]]:
         """The passages that bear it: of those it cites, else of all that were retrieved."""
         cited = [
             self._passages[number - 1]
@@ -112,7 +117,7 @@ class Releaser:
         others = [passage for passage in self._passages if passage not in cited]
         reasons: tuple[str, ...] = ()
         for candidates in (cited, others):
-            checked = [(passage, self._check(body, passage)) for passage in candidates]
+            checked = [(passage, await self._check(body, passage)) for passage in candidates]
             bearing = [_where(passage, found) for passage, found in checked if found.supported]
             if bearing:
                 if candidates is others:
@@ -121,7 +126,8 @@ class Releaser:
             reasons = reasons or next((found.reasons for _, found in checked), ())
         return [], reasons or ("no passage bears it",)
 
-    def _check(self, body: str, passage: Passage) -> Support:
+    async def _check(self, body: str, passage: Passage) -> Support:
+        await asyncio.sleep(0)  # each takes milliseconds: others have their turn in between
         return check(body, evidence_of(passage), self._language, question=self._question)
 
     def _bear_translation(

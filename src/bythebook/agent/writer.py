@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import Protocol
 
 from bythebook.agent.turn import TurnState
@@ -21,6 +21,6 @@ class Writer(Protocol):
         """Whether it says what the book says, word for word, and so can't translate."""
 
     async def search_and_write(
-        self, state: TurnState, conversation: Conversation, write: Callable[[str], None]
+        self, state: TurnState, conversation: Conversation, write: Callable[[str], Awaitable[None]]
     ) -> None:
         """One turn. Weak evidence ends it before anything is written."""

@@ -92,9 +92,20 @@ class IdfCorpusParams:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class QuantizationSearchParams:
+    """Find `oversampling` times as many by their rounded vectors, then compare the vectors."""
+
+    rescore: bool | None = None
+    oversampling: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SearchParams:
+    """`exact` goes without a graph; a server then also goes without rounded vectors."""
+
     hnsw_ef: int | None = None
     exact: bool | None = None
+    quantization: QuantizationSearchParams | None = None
     idf: IdfCorpusParams | None = None
 
 

@@ -33,10 +33,15 @@ _LARGE_KB = 7_500
 
 
 def to_config(dimension: int) -> edge.EdgeConfig:
-    """Exact search (no graph is built) and a write-ahead log. What has grown large is, when asked
-    to tidy up, rewritten so that it is read from the disk's cache instead of held in memory."""
+    """No graph is built, and there is a write-ahead log. What has grown large is, when asked to
+    tidy up, rewritten so that it is read from the disk's cache instead of held in memory, and its
+    vectors also rounded to bytes."""
+    rounded = edge.ScalarQuantizationConfig(type=edge.ScalarType.Int8, memory=edge.Memory.Cold)
     dense = edge.EdgeVectorParams(
-        size=dimension, distance=edge.Distance.Cosine, memory=edge.Memory.Cold
+        size=dimension,
+        distance=edge.Distance.Cosine,
+        memory=edge.Memory.Cold,
+        quantization_config=rounded,
     )
     sparse = edge.EdgeSparseVectorParams(modifier=edge.Modifier.Idf, memory=edge.Memory.Cold)
     return edge.EdgeConfig(
@@ -170,13 +175,22 @@ def _to_match(match: Any) -> Any:
             raise InputError(f"The embedded engine has no match {other}.")
 
 
-def _to_params(params: SearchParams | None) -> edge.SearchParams | None:
-    if params is None:
-        return None
-    idf = None
+def _to_params(params: SearchParams | None) -> edge.SearchParams:
+    params = params or SearchParams()
+    idf, rounded = None, edge.QuantizationSearchParams(ignore=True)
     if params.idf is not None:
         idf = edge.IdfParams(corpus=to_filter(params.idf.corpus))
-    return edge.SearchParams(hnsw_ef=params.hnsw_ef, exact=bool(params.exact), idf=idf)
+    if params.quantization is not None:
+        rounded = edge.QuantizationSearchParams(
+            rescore=params.quantization.rescore, oversampling=params.quantization.oversampling
+        )
+    return edge.SearchParams(
+        hnsw_ef=params.hnsw_ef,
+        # There is no graph to go without, and with it the engine never rounds.
+        exact=bool(params.exact) and params.quantization is None,
+        quantization=rounded,
+        idf=idf,
+    )
 
 
 def _to_scoring(stage: QueryRequest | Prefetch) -> Any:

@@ -138,17 +138,32 @@ def _check_params(params: Any) -> None:
         return
     if kind(params) != "SearchParams":
         raise InputError(f"Search parameters can't be a {kind(params)}.")
-    for name in ("quantization", "indexed_only", "acorn"):
+    for name in ("indexed_only", "acorn"):
         if getattr(params, name, None):
             raise InputError(f"The search parameter {name} is not supported.")
     if params.hnsw_ef is not None:
         check_integer("hnsw_ef", params.hnsw_ef, 1)
     if not isinstance(params.exact, bool | None):
         raise InputError("The search parameter exact must be true or false.")
+    if params.quantization is not None:
+        _check_quantization(params.quantization)
     if params.idf is not None:
         if kind(params.idf) != "IdfCorpusParams":
             raise InputError("The search parameter idf must be an IdfCorpusParams.")
         check_filter(params.idf.corpus)
+
+
+def _check_quantization(given: Any) -> None:
+    if kind(given) != "QuantizationSearchParams":
+        raise InputError("The search parameter quantization must be a QuantizationSearchParams.")
+    if getattr(given, "ignore", None):
+        raise InputError("Quantization can't be ignored; leave the parameter out.")
+    if not isinstance(given.rescore, bool | None):
+        raise InputError("The search parameter rescore must be true or false.")
+    if given.oversampling is not None:
+        _check_floats([given.oversampling], "The search parameter oversampling")
+        if given.oversampling < 1:
+            raise InputError("The search parameter oversampling must be at least 1.")
 
 
 def _check_vectors(vectors: Any, dimension: int) -> None:

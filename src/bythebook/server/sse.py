@@ -51,26 +51,37 @@ class EventStream(Response):
             logger.info("A client took nothing for %g seconds; its stream was ended", SEND_TIMEOUT)
 
     async def _write(self, send: Send) -> None:
-        one_at_a_time = asyncio.Lock()
+        """What comes in the same moment is sent together: each piece costs as much as all."""
+        waiting = bytearray()
+        news = asyncio.Event()
 
-        async def write(body: bytes, more: bool = True) -> None:
-            async with one_at_a_time, asyncio.timeout(SEND_TIMEOUT):
-                await send({"type": "http.response.body", "body": body, "more_body": more})
-
-        async def signs_of_life() -> None:
-            while True:
-                await asyncio.sleep(self.heartbeat)
-                await write(HEARTBEAT)
-
-        beating = asyncio.create_task(signs_of_life())
-        try:
+        async def collect() -> None:
             async with aclosing(self.events) as events:
                 async for event in events:
-                    await write(event)
+                    waiting.extend(event)
+                    news.set()
+
+        collecting = asyncio.create_task(collect())
+        collecting.add_done_callback(lambda _: news.set())
+        try:
+            ended = False
+            while not ended:
+                try:
+                    async with asyncio.timeout(self.heartbeat):
+                        await news.wait()
+                except TimeoutError:
+                    waiting.extend(HEARTBEAT)
+                news.clear()
+                ended = collecting.done()
+                more = not ended or collecting.exception() is not None
+                body = bytes(waiting)
+                waiting.clear()
+                async with asyncio.timeout(SEND_TIMEOUT):
+                    await send({"type": "http.response.body", "body": body, "more_body": more})
         finally:
-            beating.cancel()
-            await asyncio.gather(beating, return_exceptions=True)
-        await write(b"", more=False)
+            collecting.cancel()
+            await asyncio.gather(collecting, return_exceptions=True)
+        collecting.result()
 
 
 async def while_connected(request: Request, work: Awaitable[T]) -> T | None:
