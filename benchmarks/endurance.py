@@ -38,7 +38,7 @@ from bythebook.settings import Settings  # noqa: E402
 from endurance_replicas import check_replicas  # noqa: E402
 from faults.process import ServiceProcess, service_process  # noqa: E402
 from load import covered_questions  # noqa: E402
-from speed import additions_ms, stolen_percent, ticks  # noqa: E402
+from speed import Speed, additions_ms, stolen_percent, ticks  # noqa: E402
 from standins.llm_process import llm_process  # noqa: E402
 from workers.fleet import write_lessons  # noqa: E402
 
@@ -55,23 +55,31 @@ MEASURE_EVERY = 5.0
 # Of the book that is ingested beside them, over and over.
 LESSONS = 600
 
+Waited = tuple[float, float]
+
 
 @dataclass
 class Figures:
-    """What readers met: seconds until the first sentence, seconds of searches, and outcomes."""
+    """What readers met: when they began to wait for a first sentence or a search and when they had
+    it, and outcomes."""
 
-    first_sentence: list[float] = field(default_factory=list)
-    search: list[float] = field(default_factory=list)
+    first_sentence: list[Waited] = field(default_factory=list)
+    search: list[Waited] = field(default_factory=list)
     outcomes: Counter[str] = field(default_factory=Counter)
 
     @property
     def errors(self) -> int:
         return sum(count for what, count in self.outcomes.items() if what != "answered")
 
-    def percentiles(self) -> dict[str, float]:
-        told = {}
+    def percentiles(self, speed: Speed | None = None) -> dict[str, float]:
+        """Of all, or of what fell into times in which the machine was as fast as usual."""
+        told: dict[str, float] = {}
         for name in ("first_sentence", "search"):
-            times = getattr(self, name) or [float("nan")]
+            waited: list[Waited] = getattr(self, name)
+            if speed:
+                waited = [each for each in waited if speed.was_ordinary(*each)]
+            times = [end - start for start, end in waited] or [float("nan")]
+            told[f"{name}_count"] = len(waited)
             for share in (50, 95):
                 told[f"{name}_p{share}_ms"] = round(float(np.percentile(times, share)) * 1000, 1)
         return told
@@ -91,7 +99,7 @@ async def ask(http: httpx.AsyncClient, question: str, figures: Figures) -> None:
             async for line in response.aiter_lines():
                 if waiting and line == "event: token":
                     waiting = False
-                    figures.first_sentence.append(time.perf_counter() - started)
+                    figures.first_sentence.append((started, time.perf_counter()))
                 if line == "event: done":
                     outcome = "answered"
                 elif line == "event: error":
@@ -116,7 +124,7 @@ def search_apart(url: str, questions: list[str], seconds: float, pause: float) -
                 figures.outcomes[f"search: {type(problem).__name__}"] += 1
                 continue
             if response.is_success:
-                figures.search.append(time.perf_counter() - started)
+                figures.search.append((started, time.perf_counter()))
             else:
                 figures.outcomes[f"search: {response.status_code}"] += 1
             time.sleep(pause)
@@ -165,8 +173,9 @@ async def hold(
     draw = random.Random(1)
     environment = {**environment, "BYTHEBOOK_MAX_CONCURRENT": "1000"}
     loop = asyncio.get_running_loop()
-    speed = [additions_ms()]
-    with ProcessPoolExecutor(1) as apart:
+    additions = [additions_ms()]
+    speed = Speed()
+    with ProcessPoolExecutor(1) as apart, speed.watched():
         async with service_process(work / "home", environment) as (service, http):
             idle, busy = Figures(), Figures()
 
@@ -202,7 +211,7 @@ async def hold(
                 stolen = stolen_percent(before)
                 busy.search = searched.search
                 busy.outcomes += searched.outcomes
-            speed.append(additions_ms())
+            additions.append(additions_ms())
             await measure_idle()
     half = len(memory) // 2
     return {
@@ -210,7 +219,7 @@ async def hold(
         "readers": chosen.readers,
         "minutes": chosen.minutes,
         "think_seconds": chosen.think,
-        "additions_ms": speed,
+        "additions_ms": additions,
         "stolen_percent": stolen,
         "answers": busy.outcomes["answered"],
         "searches": len(busy.search),
@@ -219,6 +228,7 @@ async def hold(
         "outcomes": dict(busy.outcomes),
         "idle": idle.percentiles(),
         "busy": busy.percentiles(),
+        "at_ordinary_speed": {"idle": idle.percentiles(speed), "busy": busy.percentiles(speed)},
         "memory_mb": {"at half time": memory[half], "at the end": memory[-1], "most": max(memory)},
     }
 

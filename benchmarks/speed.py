@@ -2,8 +2,21 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+import tempfile
 import time
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+
+import numpy as np
+
+PULSE_SECONDS = 0.25
+# Processor seconds for the same work, as a multiple of the median.
+ORDINARY = 1.3
 
 
 def ticks() -> tuple[int, int]:
@@ -30,3 +43,56 @@ def additions_ms() -> float:
         return time.perf_counter() - started
 
     return round(min(once() for _ in range(5)) * 1000, 1)
+
+
+def _little_work() -> float:
+    started = time.thread_time()
+    total = 0
+    for number in range(10_000):
+        total += number
+    return time.thread_time() - started
+
+
+class Speed:
+    """Of all cores while something runs: the same little work over and over, in processor time.
+    What else runs on the machine hardly counts for that, what its host's neighbours do does."""
+
+    def __init__(self) -> None:
+        self._times: list[float] = []
+        self._is_ordinary: list[bool] = []
+
+    def was_ordinary(self, start: float, end: float) -> bool:
+        """From the look before it to the look after it, of the slower core."""
+        first = max(bisect_right(self._times, start) - 1, 0)
+        return all(self._is_ordinary[first : bisect_left(self._times, end) + 1])
+
+    @contextmanager
+    def watched(self) -> Iterator[None]:
+        with tempfile.TemporaryFile("w+") as seen:
+            watcher = subprocess.Popen([sys.executable, __file__], stdout=seen)
+            try:
+                yield
+            finally:
+                watcher.terminate()
+                watcher.wait()
+            seen.seek(0)
+            rows = [tuple(map(float, line.split())) for line in seen if line.endswith("\n")]
+        self._times = [at for at, _ in rows]
+        median = np.median([taken for _, taken in rows])
+        self._is_ordinary = [taken <= ORDINARY * median for _, taken in rows]
+
+
+def _watch() -> None:
+    cores = sorted(os.sched_getaffinity(0))
+    while True:
+        at = time.perf_counter()
+        taken = []
+        for core in cores:
+            os.sched_setaffinity(0, {core})
+            taken.append(min(_little_work() for _ in range(3)))
+        print(at, max(taken), flush=True)
+        time.sleep(PULSE_SECONDS)
+
+
+if __name__ == "__main__":
+    _watch()
