@@ -58,25 +58,35 @@ def fault_table(lines: list[Line]) -> str:
 
 def hold_table(lines: list[Line]) -> str:
     head = ["readers", "minutes", "think_seconds", "answers", "searches", "ingests", "errors"]
-    head += ["first sentence p50 / p95, ms", "idle", "search p50 / p95, ms", "idle"]
-    head += [
-        "memory at half time / at the end, MB",
-        "a million additions before / after, ms",
-        "stolen, %",
-    ]
     rows = []
     for line in lines:
-        times = [
-            f"{line[when][f'{name}_p50_ms']:.0f} / {line[when][f'{name}_p95_ms']:.0f}"
-            for name in ("first_sentence", "search")
-            for when in ("busy", "idle")
-        ]
         memory = line["memory_mb"]
         memory_shown = f"{memory['at half time']:.0f} / {memory['at the end']:.0f}"
         speed = " / ".join(f"{each:.0f}" for each in line["additions_ms"])
-        shown = [*times, memory_shown, speed, line["stolen_percent"]]
-        rows.append([*(line[name] for name in head[:7]), *shown])
+        rows.append([*(line[name] for name in head), memory_shown, speed, line["stolen_percent"]])
+    head += ["memory at half time / at the end, MB", "a million additions before / after, ms"]
+    head += ["stolen, %"]
     return table([name.replace("_", " ") for name in head], rows, words=0)
+
+
+def waited_table(lines: list[Line]) -> str:
+    """p50 and p95, of all and of what fell into times of ordinary speed."""
+    head = ["readers", "what", "of it", "beside them p50 / p95, ms", "idle", "ratio of p95"]
+    rows = []
+    for line in lines:
+        for what in ("first_sentence", "search"):
+            for part in (line, line["at_ordinary_speed"]):
+                busy, idle = (part[when] for when in ("busy", "idle"))
+                share = busy[f"{what}_count"] / line["busy"][f"{what}_count"]
+                times = [
+                    f"{each[f'{what}_p50_ms']:.0f} / {each[f'{what}_p95_ms']:.0f}"
+                    for each in (busy, idle)
+                ]
+                ratio = busy[f"{what}_p95_ms"] / idle[f"{what}_p95_ms"]
+                shown = "all" if part is line else f"at ordinary speed, {share:.0%}"
+                name = what.replace("_", " ")
+                rows.append([line["readers"], name, shown, *times, f"{ratio:.2f}"])
+    return table(head, rows, words=3)
 
 
 def overload_table(lines: list[Line]) -> str:
@@ -122,6 +132,7 @@ def main() -> None:
     made = {
         "faults": fault_table(faults) if faults else "",
         "hold": hold_table(part("hold")) if part("hold") else "",
+        "waited": waited_table(part("hold")) if part("hold") else "",
         "overload": overload_table(part("overload")) if part("overload") else "",
         "replicas": replica_table(part("replicas")) if part("replicas") else "",
         "fuzz": fuzz_table(DATA / "fuzz.md"),

@@ -12,6 +12,7 @@ PACKAGE = Path(bythebook.__file__).parent
 HEIGHTS = {
     "durable": 0,
     "errors": 0,
+    "interpreter": 0,
     "processes": 1,
     "models": 1,
     "settings": 1,

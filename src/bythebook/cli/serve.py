@@ -9,14 +9,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from bythebook.interpreter import TURN_SECONDS
 from bythebook.settings import load_settings
 
 if TYPE_CHECKING:
     from bythebook.server.run import Server
     from bythebook.settings import Settings
 
-# How long a thread of Python works before another has its turn.
-TURN_SECONDS = 0.0005
 # Python's own, but for the last: looking through everything stops all answers for a tenth of a
 # second, and beside many readers was done every eleven.
 COLLECT_AFTER = (700, 10, 20)
@@ -63,8 +62,7 @@ def _say_ready(server: Server) -> None:
     gc.collect()
     gc.freeze()
     gc.set_threshold(*COLLECT_AFTER)
-    # The index has a thread of its own, and Python's five milliseconds are longer than a search.
-    sys.setswitchinterval(TURN_SECONDS)
+    sys.setswitchinterval(TURN_SECONDS)  # the index has a thread of its own
     address = server.address
     sys.stderr.write(
         f"bythebook listens on {address} (open it to chat; {address}/docs tells programs how).\n"

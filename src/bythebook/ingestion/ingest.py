@@ -18,6 +18,7 @@ from bythebook.ingestion.pages import Embedded, Page, PageWork, Reading
 from bythebook.ingestion.plan import Plan, make_plan
 from bythebook.ingestion.points import all_points, book_filter
 from bythebook.ingestion.stamp import check_stamp
+from bythebook.interpreter import short_turns
 from bythebook.models.book import BookInfo
 from bythebook.models.chunk import CHUNKER_VERSION, now
 from bythebook.models.job import IngestionJob
@@ -157,7 +158,8 @@ class Ingestion:
         work = PageWork(self.book, store, self.embedder, self.job, self.max_bytes, self.reading)
         self.unsaved: list[IngestionRecord] = []
         try:
-            await self._pump(work, plan, fresh)
+            with short_turns():  # those that embed need Python for a moment, and often
+                await self._pump(work, plan, fresh)
         except StoreError:
             raise  # nothing more can be written there
         except BaseException:
