@@ -75,15 +75,17 @@ def waited_table(lines: list[Line]) -> str:
     rows = []
     for line in lines:
         for what in ("first_sentence", "search"):
-            for part in (line, line["at_ordinary_speed"]):
+            for part in filter(None, (line, line.get("at_ordinary_speed"))):
                 busy, idle = (part[when] for when in ("busy", "idle"))
-                share = busy[f"{what}_count"] / line["busy"][f"{what}_count"]
                 times = [
                     f"{each[f'{what}_p50_ms']:.0f} / {each[f'{what}_p95_ms']:.0f}"
                     for each in (busy, idle)
                 ]
                 ratio = busy[f"{what}_p95_ms"] / idle[f"{what}_p95_ms"]
-                shown = "all" if part is line else f"at ordinary speed, {share:.0%}"
+                shown = "all"
+                if part is not line:
+                    share = busy[f"{what}_count"] / line["busy"][f"{what}_count"]
+                    shown = f"at ordinary speed, {share:.0%}"
                 name = what.replace("_", " ")
                 rows.append([line["readers"], name, shown, *times, f"{ratio:.2f}"])
     return table(head, rows, words=3)
