@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import uuid
-from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from functools import cache
 from typing import Any
@@ -25,6 +24,7 @@ from bythebook.agent import prompts
 from bythebook.agent.history import messages_of
 from bythebook.agent.language_model import LanguageModel
 from bythebook.agent.turn import MAX_SEARCHES, TurnState
+from bythebook.agent.writer import Write
 from bythebook.language.detect import language_name
 from bythebook.models.conversation import Conversation
 from bythebook.models.tool import RetrievalTool
@@ -60,7 +60,7 @@ class ModelWriter:
         return self.model.name
 
     async def search_and_write(
-        self, state: TurnState, conversation: Conversation, write: Callable[[str], Awaitable[None]]
+        self, state: TurnState, conversation: Conversation, write: Write
     ) -> None:
         run = _Run(state, write)
         items: list[Any] = [
@@ -112,7 +112,7 @@ def _go_on_or_stop(state: TurnState) -> ToolsToFinalOutputResult:
 class _Run:
     """The SDK's runs of one turn; `wrote` once something can be shown."""
 
-    def __init__(self, state: TurnState, write: Callable[[str], Awaitable[None]]) -> None:
+    def __init__(self, state: TurnState, write: Write) -> None:
         self._state = state
         self._write = write
         self.wrote = self._between = False

@@ -5,10 +5,11 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from bythebook.agent.turn import TurnState
+from bythebook.agent.writer import Write
 from bythebook.embedding.embedder import Embedder
 from bythebook.grounding.instructions import without_instructions
 from bythebook.models.conversation import Conversation, Turn
@@ -32,7 +33,7 @@ class Quoter:
         self._embedder = embedder if settings.embedder == "built-in" else None
 
     async def search_and_write(
-        self, state: TurnState, conversation: Conversation, write: Callable[[str], Awaitable[None]]
+        self, state: TurnState, conversation: Conversation, write: Write
     ) -> None:
         reply = await state.search(json.dumps({"query": state.asked.query}))
         if state.may_write:

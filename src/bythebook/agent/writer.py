@@ -8,6 +8,8 @@ from typing import Protocol
 from bythebook.agent.turn import TurnState
 from bythebook.models.conversation import Conversation
 
+Write = Callable[[str], Awaitable[None]]
+
 
 class Writer(Protocol):
     """Searches through the turn's own tool, and writes from what that found. It may write whatever
@@ -21,6 +23,6 @@ class Writer(Protocol):
         """Whether it says what the book says, word for word, and so can't translate."""
 
     async def search_and_write(
-        self, state: TurnState, conversation: Conversation, write: Callable[[str], Awaitable[None]]
+        self, state: TurnState, conversation: Conversation, write: Write
     ) -> None:
         """One turn. Weak evidence ends it before anything is written."""
