@@ -6,7 +6,7 @@ import ast
 import importlib
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, is_dataclass
 from pathlib import Path
 from typing import Any
 
@@ -90,8 +90,8 @@ def _patterns_in(value: Any, depth: int = 0) -> Iterator[re.Pattern[Any]]:
     elif isinstance(value, list | tuple | set | frozenset) and depth < 3:
         for part in value:
             yield from _patterns_in(part, depth + 1)
-    elif hasattr(value, "__dataclass_fields__") and not isinstance(value, type) and depth < 3:
-        yield from _patterns_in(list(vars(value).values()), depth + 1)
+    elif is_dataclass(value) and not isinstance(value, type) and depth < 3:
+        yield from _patterns_in([getattr(value, one.name) for one in fields(value)], depth + 1)
 
 
 def _inside(
