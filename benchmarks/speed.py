@@ -8,7 +8,7 @@ import sys
 import tempfile
 import time
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -34,23 +34,15 @@ def stolen_percent(before: tuple[int, int]) -> float:
 
 def additions_ms() -> float:
     """A million of them in Python."""
-
-    def once() -> float:
-        started = time.perf_counter()
-        total = 0
-        for number in range(1_000_000):
-            total += number
-        return time.perf_counter() - started
-
-    return round(min(once() for _ in range(5)) * 1000, 1)
+    return round(min(_add(1_000_000, time.perf_counter) for _ in range(5)) * 1000, 1)
 
 
-def _little_work() -> float:
-    started = time.thread_time()
+def _add(count: int, clock: Callable[[], float]) -> float:
+    started = clock()
     total = 0
-    for number in range(10_000):
+    for number in range(count):
         total += number
-    return time.thread_time() - started
+    return clock() - started
 
 
 class Speed:
@@ -89,7 +81,7 @@ def _watch() -> None:
         taken = []
         for core in cores:
             os.sched_setaffinity(0, {core})
-            taken.append(min(_little_work() for _ in range(3)))
+            taken.append(min(_add(10_000, time.thread_time) for _ in range(3)))
         print(at, max(taken), flush=True)
         time.sleep(PULSE_SECONDS)
 
