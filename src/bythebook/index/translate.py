@@ -109,13 +109,8 @@ def to_selection(value: bool | Sequence[str] | None) -> bool | list[str]:
 
 def from_scored(point: edge.ScoredPoint) -> ScoredPoint:
     """A hit in our words."""
-    return ScoredPoint(
-        id=str(point.id),
-        version=point.version,
-        score=point.score,
-        payload=point.payload,
-        vector=_from_vectors(point.vector),
-    )
+    vectors = _from_vectors(point.vector)
+    return ScoredPoint(str(point.id), point.version, point.score, point.payload, vectors)
 
 
 def from_record(record: edge.Record) -> Record:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from bythebook.models.chunk import DocumentChunk, DocumentMetadata, Span
+from bythebook.models.chunk import DocumentChunk, DocumentMetadata
 
 _CHUNK_FIELDS = ("text", "word_count", "token_count", "char_count")
 _METADATA_FIELDS = frozenset(DocumentMetadata.model_fields)
@@ -39,9 +39,6 @@ class Passage:
 def chunk_of_payload(point_id: str, payload: dict[str, Any]) -> DocumentChunk:
     """The chunk back from what Qdrant keeps of it."""
     metadata = {name: value for name, value in payload.items() if name in _METADATA_FIELDS}
-    metadata["spans"] = [Span(start=a, end=b, at=at) for a, b, at in payload["spans"]]
-    return DocumentChunk(
-        id=point_id,
-        metadata=DocumentMetadata.model_validate(metadata),
-        **{name: payload[name] for name in _CHUNK_FIELDS},
-    )
+    metadata["spans"] = [{"start": a, "end": b, "at": at} for a, b, at in payload["spans"]]
+    own = {name: payload[name] for name in _CHUNK_FIELDS}
+    return DocumentChunk.model_validate({"id": point_id, "metadata": metadata, **own})

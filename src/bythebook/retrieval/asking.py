@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import cache
 from typing import TypeVar
 
 from bythebook.index.sparse import query_terms
@@ -30,8 +31,12 @@ Found = TypeVar("Found")
 def asked_terms(text: str, language: str) -> list[int]:
     """The numbers of the words that are asked about."""
     words = query_terms(text, language).indices
-    asking = set(query_terms(ASKING, language).indices)
-    return [word for word in words if word not in asking] or words
+    return [word for word in words if word not in _asking(language)] or words
+
+
+@cache
+def _asking(language: str) -> frozenset[int]:
+    return frozenset(query_terms(ASKING, language).indices)
 
 
 def term_to_define(text: str) -> str | None:

@@ -72,8 +72,7 @@ def names_in(text: str, language: str, weight_of: Callable[[str], float]) -> lis
         if stem is None or stem in found:
             continue
         weight = weight_of(word)
-        begins = bool(SENTENCE_BEGINS.search(text, max(0, match.start() - 12), match.start()))
-        if _is_name(word, by_capital, begins):
+        if _is_name(match, by_capital):
             found[stem] = Name(word, stem, weight)
         elif weight >= 1 and language.startswith("en") and _is_rare(word):
             found[stem] = Name(word, stem, RARE_WORD)
@@ -124,15 +123,21 @@ def _all_capitals(words: list[str]) -> bool:
     return len(letters) > 2 and capitals >= ALL_CAPITALS * len(letters)
 
 
-def _is_name(word: str, by_capital: bool, begins_sentence: bool) -> bool:
+def _is_name(match: re.Match[str], by_capital: bool) -> bool:
+    word = match[0]
     if len(word) < 2:
         return False
     if "_" in word or any(character.isdigit() for character in word):
         return True
-    if not by_capital:
+    if not by_capital or word.islower():
         return False
     inside = any(character.isupper() for character in word[1:])
-    return inside or (word[0].isupper() and not begins_sentence)
+    return inside or (word[0].isupper() and not _begins_sentence(match))
+
+
+def _begins_sentence(match: re.Match[str]) -> bool:
+    start = match.start()
+    return bool(SENTENCE_BEGINS.search(match.string, max(0, start - 12), start))
 
 
 def _is_rare(word: str) -> bool:
