@@ -58,6 +58,9 @@ class DiceEmbedder:
     async def embed_query(self, text: str) -> NDArray[np.float32]:
         return _thrown(text)
 
+    async def check(self) -> None:
+        return None
+
     async def close(self) -> None:
         return None
 

@@ -385,6 +385,15 @@ async def test_an_embedding_service_that_fails_is_told_at_once_and_asked_again(
     assert len(embeddings.requests) == 2
 
 
+async def test_an_embedder_that_fails_after_a_while_is_told(always_asks: None) -> None:
+    async with serving() as service:
+        assert (await check_health(service)).status == "ok"
+        await service.library.embedder.close()
+        found = await check_health(service)
+    assert found.status == "down"
+    assert down(found, "embedder").message
+
+
 async def test_a_worker_that_stopped_degrades_the_service() -> None:
     async with serving() as service:
         await service.worker.stop()

@@ -31,6 +31,9 @@ class Embedder(Protocol):
     async def embed_query(self, text: str) -> NDArray[np.float32]:
         """One vector, to be compared with those of documents."""
 
+    async def check(self) -> None:
+        """Embed one word now, whatever is remembered; raises what is wrong."""
+
     async def close(self) -> None:
         """Give back threads and connections; a closed embedder is not used again."""
 

@@ -82,6 +82,9 @@ class MiniLM:
         loop = asyncio.get_running_loop()
         return await loop.run_in_executor(self._queries, self._model.vector, text)
 
+    async def check(self) -> None:
+        await self._embed_query("book")
+
     async def close(self) -> None:
         for pool in (self._documents, self._queries):
             await asyncio.to_thread(pool.shutdown, cancel_futures=True)
