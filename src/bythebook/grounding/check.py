@@ -87,7 +87,7 @@ def features(claim: Claim, evidence: Evidence, stretch: Stretch) -> dict[str, fl
     heavy = [o for t, o in zip(claim.terms, options, strict=True) if t.weight > LIGHT]
     unmatched = sum(t.weight for t, q in zip(claim.terms, stretch.quality, strict=True) if not q)
     said = {word.text for word in claim.words if claim.bare[word.end : word.end + 2] != ".e"}
-    heard = {word.text for unit in evidence.units for word in unit.words}
+    heard = {text for unit in evidence.units for text, *_ in unit.written}
     return {
         "stretch": stretch.coverage,
         "order": common_order(heavy, sequence) / max(1, len(heavy)),

@@ -34,12 +34,18 @@ class Unit:
     end: int
     piece: int
     block: int
-    words: tuple[Word, ...]
+    # As plain tuples: a service keeps a hundred thousand of them, and Python's collector looks at
+    # each object of a class every time it tidies up.
+    written: tuple[tuple[str, int, int, tuple[str, ...]], ...]
     stems: frozenset[str]
     sequence: tuple[str, ...]
     clauses: tuple[int, ...]
     numbers: tuple[Number, ...]
     header: frozenset[str] = frozenset()
+
+    @property
+    def words(self) -> tuple[Word, ...]:
+        return tuple(Word(*each) for each in self.written)
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,7 +130,7 @@ def _units(
                 end,
                 index,
                 piece.block,
-                tuple(own),
+                tuple((word.text, word.start, word.end, word.stems) for word in own),
                 stems,
                 *_in_clauses(own, own_numbers, text, piece.kind),
                 tuple(own_numbers),
