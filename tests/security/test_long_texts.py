@@ -8,6 +8,7 @@ from scripts.check_patterns import nested_repetitions
 from scripts.expressions import expressions
 
 from bythebook.agent.release import Releaser
+from bythebook.agent.rounds import Rounds
 from bythebook.language.calm import calm
 from bythebook.language.units import LONGEST_UNIT, UnitStream
 
@@ -43,7 +44,7 @@ async def test_an_endless_sentence_comes_in_pieces_and_is_not_shown(size: int, s
     units = stream.feed(text)
     assert len(stream._text) < LONGEST_UNIT
     assert "".join([*units, *stream.finish()]) == text
-    releaser = Releaser([], "en", "What?")
+    releaser = Releaser([], "en", "What?", Rounds())
     assert not [shown async for shown in releaser.feed(text)]
     assert not [shown async for shown in releaser.finish()]
 

@@ -39,7 +39,11 @@ class Answering:
         asked = state.asked
         self._translates = asked.language is not None and not writer.quotes
         self._releaser = Releaser(
-            state.passages, asked.book.language, asked.question, translated=self._translates
+            state.passages,
+            asked.book.language,
+            asked.question,
+            state.rounds,
+            translated=self._translates,
         )
         self._cut = False
         self._first_words_at: float | None = None

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Self
 from bythebook.agent.answering import Answering
 from bythebook.agent.events import Done, Event, Failed, StateChanged, Terminal
 from bythebook.agent.quoter import Quoter
+from bythebook.agent.rounds import Rounds
 from bythebook.agent.telling import Telling
 from bythebook.agent.turn import Asked, TurnState
 from bythebook.errors import BookError, InputError, ModelError, Overloaded
@@ -41,6 +42,7 @@ class Assistant:
         self.settings = library.settings
         self._turns: set[asyncio.Task[Terminal]] = set()
         self._stopping = False
+        self._rounds = Rounds()
         self._quoter = Quoter(self.settings, library.embedder)
         self._model_writer: ModelWriter | None = None
         if self.settings.uses_language_model:
@@ -112,8 +114,11 @@ class Assistant:
             if self._stopping:
                 raise _stopped()
             events.put_nowait(StateChanged("received"))
+            await self._rounds.next()
             asked = await self._asked(question, conversation, book_id, filters, top_k, threshold)
-            state = TurnState(asked, self.library, self.settings.tool_name, events.put_nowait)
+            state = TurnState(
+                asked, self.library, self.settings.tool_name, events.put_nowait, self._rounds
+            )
             try:
                 answer = await self._answer(state, conversation)
             except (BookError, asyncio.CancelledError):

@@ -7,12 +7,12 @@ sentence that no passage bears is never shown. What was shown is never taken bac
 
 from __future__ import annotations
 
-import asyncio
 import re
 from collections.abc import AsyncIterator, Iterable, Sequence
 from dataclasses import dataclass
 
 from bythebook.agent.markers import Marked, put_markers, take_markers
+from bythebook.agent.rounds import Rounds
 from bythebook.grounding.check import Support, check, is_connective
 from bythebook.grounding.translation import check_quote, facts_agree
 from bythebook.language.units import LONGEST_UNIT, UnitStream
@@ -42,11 +42,13 @@ class Releaser:
         passages: Sequence[Passage],
         language: str,
         question: str,
+        rounds: Rounds,
         translated: bool = False,
     ) -> None:
         self._passages = passages
         self._language = language
         self._question = question
+        self._rounds = rounds
         self._translated = translated
         self._units = UnitStream()
         self._written = ""
@@ -127,7 +129,7 @@ class Releaser:
         return [], reasons or ("no passage bears it",)
 
     async def _check(self, body: str, passage: Passage) -> Support:
-        await asyncio.sleep(0)  # each takes milliseconds: others have their turn in between
+        await self._rounds.next()  # each takes milliseconds
         return check(body, evidence_of(passage), self._language, question=self._question)
 
     def _bear_translation(

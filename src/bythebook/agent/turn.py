@@ -12,6 +12,7 @@ from pydantic import ValidationError
 
 from bythebook.agent.events import Event, Retrieved, StateChanged, ToolCalled
 from bythebook.agent.prompts import NO_MORE_SEARCHES
+from bythebook.agent.rounds import Rounds
 from bythebook.agent.telling import Telling
 from bythebook.errors import BookError, InputError
 from bythebook.library import Library
@@ -57,6 +58,7 @@ class TurnState:
     library: Library
     tool_name: str
     emit: Callable[[Event], None]
+    rounds: Rounds
     machine: StateMachine = field(default_factory=StateMachine)
     passages: list[Passage] = field(default_factory=list)
     calls: list[ToolCall] = field(default_factory=list)
@@ -77,7 +79,9 @@ class TurnState:
         """The same turn, tried again with another model."""
         self.move("failed")
         self.move("processing")
-        return TurnState(self.asked, self.library, self.tool_name, self.emit, self.machine)
+        return TurnState(
+            self.asked, self.library, self.tool_name, self.emit, self.rounds, self.machine
+        )
 
     @asynccontextmanager
     async def looking_ahead(self) -> AsyncIterator[None]:
@@ -91,7 +95,7 @@ class TurnState:
         if query is None or not self.asked.alone:
             yield
             return
-        search = asyncio.create_task(self.library.search(query))
+        search = asyncio.create_task(self._searched(query))
         self._ahead = query, search
         try:
             yield
@@ -114,6 +118,7 @@ class TurnState:
         """The tool itself: JSON in, S1's JSON out. It never raises; a failure that no other query
         can mend is kept in `problem` and ends the turn."""
         self.move("tool_call_needed")
+        await self.rounds.next()
         try:
             given = SearchArguments.model_validate_json(arguments)
             self._query(given, given.query)
@@ -193,9 +198,13 @@ class TurnState:
         if self._ahead and query == self._ahead[0]:
             found = await self._ahead[1]
         else:
-            found = await self.library.search(query)
+            found = await self._searched(query)
         least = max(self.asked.threshold, given.similarity_threshold)
         return [passage for passage in found.passages if passage.score >= least]
+
+    async def _searched(self, query: SearchQuery) -> Found:
+        await self.rounds.next()
+        return await self.library.search(query)
 
     def _query(self, given: SearchArguments, text: str) -> SearchQuery:
         asked = self.asked
