@@ -17,7 +17,7 @@ test: install-dev lint
 	test -n "$$QDRANT_URL" || scripts/get_qdrant.sh || true
 	scripts/get_debian.sh redis-server || true
 	scripts/get_debian.sh chromium || true
-	$(BIN)/pytest -n 2 --dist loadgroup
+	$(BIN)/pytest -n 2 --dist loadgroup --durations=25
 
 # A real language model behind a real server: BYTHEBOOK_TEST_LLM_URL, else one fetched here (1.1 GB).
 test-llm: install-dev
