@@ -95,7 +95,7 @@ class TurnState:
         if query is None or not self.asked.alone:
             yield
             return
-        search = asyncio.create_task(self._searched(query))
+        search = asyncio.create_task(self._search_book(query))
         self._ahead = query, search
         try:
             yield
@@ -198,11 +198,11 @@ class TurnState:
         if self._ahead and query == self._ahead[0]:
             found = await self._ahead[1]
         else:
-            found = await self._searched(query)
+            found = await self._search_book(query)
         least = max(self.asked.threshold, given.similarity_threshold)
         return [passage for passage in found.passages if passage.score >= least]
 
-    async def _searched(self, query: SearchQuery) -> Found:
+    async def _search_book(self, query: SearchQuery) -> Found:
         await self.rounds.next()
         return await self.library.search(query)
 
