@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 from tokenizers import Tokenizer
 
 from bythebook.embedding.minilm import END, START, WINDOW, MiniLM
-from bythebook.embedding.weights_file import read_weights
+from bythebook.embedding.weights_file import checked_file
 from bythebook.embedding.windows import even_windows
 
 SETS = ("anthropic_docs", "mtrag_un", "clapnq_dev", "squad2")
@@ -154,7 +154,7 @@ def compare_speed(data: Path, masked: Path | None, tokenizer: Tokenizer) -> None
     texts = [text for name in SETS for text in list(read(data / name, 0).texts.values())[:100]]
     encoded = tokenizer.encode_batch(texts, add_special_tokens=False)
     windows = [[START, *e.ids[:WINDOW], END] for e in encoded]
-    package = Model(read_weights("model.onnx")).session
+    package = Model(checked_file("model.onnx").read_bytes()).session
     spent: dict[str, list[float]] = {}
 
     def measure(name: str, run: Callable[[list[list[int]]], object], batches: Any) -> None:
@@ -213,8 +213,8 @@ def main() -> None:
     parser.add_argument("--masked", type=Path, help="int8 weights that take padded batches")
     parser.add_argument("--ways", default=",".join(WAYS), help="comma-separated; empty: speed only")
     arguments = parser.parse_args()
-    tokenizer = Tokenizer.from_buffer(read_weights("tokenizer.json"))
-    models = {"int8": Model(read_weights("model.onnx"))}
+    tokenizer = Tokenizer.from_file(str(checked_file("tokenizer.json")))
+    models = {"int8": Model(checked_file("model.onnx").read_bytes())}
     if arguments.float:
         models["float"] = Model(arguments.float.read_bytes())
     ways = [way.strip() for way in arguments.ways.split(",") if way.strip()]

@@ -13,6 +13,7 @@ HEIGHTS = {
     "durable": 0,
     "errors": 0,
     "interpreter": 0,
+    "memory": 0,
     "processes": 1,
     "models": 1,
     "settings": 1,

@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING
 
 from bythebook.embedding.embedder import encodable
 from bythebook.embedding.recent import RecentQueries
-from bythebook.embedding.weights_file import FOLDER, read_weights
+from bythebook.embedding.weights_file import FOLDER, checked_file
 from bythebook.embedding.windows import even_windows
+from bythebook.memory import give_back_freed
 
 if TYPE_CHECKING:
     import numpy as np
@@ -134,7 +135,7 @@ def _open(folder: Path) -> tuple[Tokenizer, onnxruntime.InferenceSession]:
     import onnxruntime
     from tokenizers import Tokenizer
 
-    tokenizer = Tokenizer.from_buffer(read_weights("tokenizer.json", folder))
+    tokenizer = Tokenizer.from_file(str(checked_file("tokenizer.json", folder)))
     # A book that writes [SEP] means the word, not the mark.
     tokenizer.encode_special_tokens = True
     options = onnxruntime.SessionOptions()
@@ -143,6 +144,8 @@ def _open(folder: Path) -> tuple[Tokenizer, onnxruntime.InferenceSession]:
     options.enable_mem_pattern = False
     # The graph is written as it should run; "extended" would fuse it into slower nodes.
     options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_ENABLE_BASIC
-    return tokenizer, onnxruntime.InferenceSession(
-        read_weights("model.onnx", folder), options, providers=["CPUExecutionProvider"]
-    )
+    # By its path: of bytes the session would keep a copy.
+    model = str(checked_file("model.onnx", folder))
+    session = onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
+    give_back_freed()
+    return tokenizer, session

@@ -47,6 +47,7 @@ from bythebook.index.validation import (
     check_selections,
 )
 from bythebook.index.verify import took_effect
+from bythebook.memory import give_back_freed, give_back_pages
 
 T = TypeVar("T")
 
@@ -152,6 +153,7 @@ class EdgeStore:
             engine.optimize()
             self._commit(engine)
             self._removed = 0
+            give_back_freed()
 
         await self._use(work)
 
@@ -295,6 +297,10 @@ class EdgeStore:
             engine.close()
             raise
         self._shard, self._dimension = engine, dimension
+        # To open it the engine reads all of its log, and all of the room for what is yet to be
+        # written; whoever searches needs neither.
+        give_back_freed()
+        give_back_pages(self._path)
 
     def _close(self) -> None:
         engine, self._shard = self._shard, None

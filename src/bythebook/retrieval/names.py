@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import cache
 from itertools import takewhile
 
-from bythebook.embedding.weights_file import read_weights
+from bythebook.embedding.weights_file import checked_file
 from bythebook.index.sparse import TERM, terms
 
 # Ahead of a word that begins a sentence, which is written with a capital whatever it is.
@@ -160,7 +160,7 @@ def _forms(word: str) -> Iterator[str]:
 @cache
 def _everyday_words() -> frozenset[str]:
     """The words that the built-in embedder was made to know whole: the 20,000 most common."""
-    vocabulary = json.loads(read_weights("tokenizer.json"))["model"]["vocab"]
+    vocabulary = json.loads(checked_file("tokenizer.json").read_bytes())["model"]["vocab"]
     return frozenset(word for word in vocabulary if len(word) > 1 and word.isalpha())
 
 
