@@ -6,9 +6,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bythebook.index.sparse import query_terms
+from bythebook.index.sparse import query_terms, terms
 from bythebook.retrieval.coverage import LOOKED_AT, Sight, weigh
-from bythebook.retrieval.names import missing_names, names_in, one_edit_apart, uncounted
+from bythebook.retrieval.names import (
+    LEAST_MISSPELT,
+    SIGNED,
+    missing_names,
+    names_in,
+    one_edit_apart,
+    uncounted,
+)
 
 
 def named(question: str, language: str = "en", unknown: bool = True) -> list[str]:
@@ -87,6 +94,23 @@ def test_a_name_of_a_letter_and_signs_is_missed() -> None:
     assert not missing_names(names, "A node in C++, not in C.", "en")
     missing = missing_names(names, "A node to write in C.", "en")
     assert [name.word for name in missing] == ["C++"]
+
+
+PIECES = st.sampled_from(
+    ["Node", "node", "nodes", "NODE", "create_node", "_node", "node_", "C++", "x", "漢字", "İnode",
+     "ß", "Ss", " ", ". ", "-", "_", "7"]
+)  # fmt: skip
+
+
+@given(st.lists(PIECES, max_size=12), st.lists(PIECES, max_size=12))
+def test_a_name_is_missing_where_no_word_has_its_stem(asked: list[str], said: list[str]) -> None:
+    names = names_in("".join(asked), "en", lambda _: 1.0)
+    text = "".join(said)
+    stems = {*terms(text, "en"), *(word.lower() for word in SIGNED.findall(text))}
+    lacking = [name for name in names if name.stem not in stems]
+    found = missing_names(names, text, "en")
+    assert {name for name in lacking if len(name.stem) < LEAST_MISSPELT} <= set(found)
+    assert set(found) <= set(lacking)
 
 
 def weights(question: str, value: float) -> dict[int, float]:
