@@ -230,17 +230,20 @@ def test_the_demo_needs_nothing(cli: Cli) -> None:
     assert REFUSAL in refusal and "Sources" not in refusal
 
 
-def test_start_up_loads_nothing_heavy() -> None:
-    """Every command pays for what the command line imports."""
+@pytest.mark.parametrize("imported", ["bythebook.cli.app", "bythebook.library"])
+def test_start_up_loads_nothing_heavy(imported: str) -> None:
+    """Every command pays for what the command line imports, and nearly every one for what the
+    library does."""
     heavy = (
-        "onnxruntime tokenizers numpy sqlalchemy qdrant_client qdrant_edge alembic httpx rich "
-        "agents openai"
+        "onnxruntime tokenizers numpy sqlalchemy sqlalchemy.dialects.postgresql qdrant_client "
+        "qdrant_edge alembic httpx rich agents openai"
     )
     code = (
-        "import sys, bythebook.cli.app\n"
-        f"print([name for name in {heavy.split()!r} if name in sys.modules])"
+        f"import sys, {imported}\n"
+        f"print(*(name for name in {heavy.split()!r} if name in sys.modules))"
     )
     result = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True
     )
-    assert result.stdout.strip() == "[]"
+    needed = {"sqlalchemy"} if imported == "bythebook.library" else set()
+    assert set(result.stdout.split()) == needed

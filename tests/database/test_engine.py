@@ -13,6 +13,7 @@ from alembic import command
 from alembic.autogenerate import compare_metadata
 from alembic.config import Config
 from alembic.migration import MigrationContext
+from filelock import FileLock
 from sqlalchemy import inspect, text
 from sqlalchemy.engine import Connection
 from sqlalchemy.ext.asyncio import create_async_engine
@@ -66,6 +67,17 @@ async def test_several_may_open_a_new_database_at_once(database_url: str) -> Non
         async with engine.connect() as connection:
             found = await connection.execute(text("SELECT version_num FROM alembic_version"))
             assert found.scalars().all() == [REVISION]
+        await engine.dispose()
+
+
+async def test_who_finds_it_up_to_date_waits_for_nobody(tmp_path: Path) -> None:
+    file = tmp_path / "library 100% #1.db"
+    await (await open_database(f"sqlite:///{file}")).dispose()
+    assert file.exists()
+    with FileLock(f"{file}.lock"):
+        async with asyncio.timeout(10):
+            engine = await open_database(f"sqlite:///{file}")
+        assert await Jobs(engine).list() == []
         await engine.dispose()
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from contextlib import nullcontext
+from contextlib import closing, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +32,8 @@ async def open_database(url: str) -> AsyncEngine:
     address = database_address(url)
     engine = _make_engine(address)
     file = address.database if address.get_backend_name() == "sqlite" else None
+    if file and _is_up_to_date(file):
+        return engine
     # Several may open a new database at once: the first makes it, the others wait.
     lock = AsyncFileLock(f"{file}.lock", timeout=60) if file else nullcontext()
     try:
@@ -51,6 +53,17 @@ async def open_database(url: str) -> AsyncEngine:
         await engine.dispose()
         raise
     return engine
+
+
+def _is_up_to_date(file: str) -> bool:
+    """A short look at a file of SQLite; where in doubt, it is not."""
+    address = f"{Path(file).absolute().as_uri()}?mode=ro"
+    query = "SELECT version_num FROM alembic_version"
+    try:
+        with closing(sqlite3.connect(address, uri=True, timeout=0)) as connection:
+            return bool(connection.execute(query).fetchone() == (REVISION,))
+    except sqlite3.Error:
+        return False
 
 
 def _make_engine(address: URL) -> AsyncEngine:

@@ -22,7 +22,6 @@ from sqlalchemy import (
     Uuid,
     func,
 )
-from sqlalchemy.dialects.postgresql import JSONB
 
 # The newest migration: a database that says the same needs no look at the migrations.
 REVISION = "0006"
@@ -45,7 +44,20 @@ class UtcDateTime(TypeDecorator[datetime]):
         return value.astimezone(UTC) if value.tzinfo else value.replace(tzinfo=UTC)
 
 
-Document = JSON().with_variant(JSONB(), "postgresql")
+class Document(TypeDecorator[Any]):
+    """JSON that PostgreSQL can look into."""
+
+    impl = JSON
+    cache_ok = True
+
+    def load_dialect_impl(self, dialect: Any) -> Any:
+        if dialect.name != "postgresql":
+            return super().load_dialect_impl(dialect)
+        from sqlalchemy.dialects.postgresql import JSONB  # slow to import
+
+        return dialect.type_descriptor(JSONB())
+
+
 SessionId = Uuid(as_uuid=False)
 
 books = Table(
