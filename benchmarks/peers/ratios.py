@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import partial
-from statistics import median
+from statistics import mean, median
 from typing import Any
 
 from peers.peer import PEERS
@@ -102,7 +102,7 @@ def _row(what: str, wanted: str, ratio: float | None, told: str, reached: bool) 
 
 def rows(results: Results) -> list[Row]:
     return [
-        _against_raw(results),
+        *(_against_raw(results, book) for book in BOOKS),
         *(row for book in BOOKS for row in _ingest_rows(results, book)),
         *_filtered(results),
         *_starts(results),
@@ -126,13 +126,15 @@ def _filtered(results: Results) -> Iterable[Row]:
     )  # fmt: skip
 
 
-def _against_raw(results: Results) -> Row:
-    raw = at(results, OURS, "raw", "embedding_seconds")
-    full = at(results, OURS, "docs", "full", "seconds")
-    what, wanted = "ingest rate ÷ raw embedder on the same chunks, docs", "≥ .95"
-    if raw is None or full is None:
+def _against_raw(results: Results, book: str) -> Row:
+    what, wanted = f"ingest rate ÷ raw embedder on the same chunks, {book}", "≥ .95"
+    measured = at(results, OURS, "raw", book)
+    if measured is None:
         return Row(what, wanted, None, "not measured", None)
-    return Row(what, wanted, raw / full, f"{raw:.1f} s of {full:.1f} s", raw / full >= 0.95)
+    alone, whole = mean(measured["embedding_s"]), measured["ingest_s"]
+    return Row(
+        what, wanted, alone / whole, f"{alone:.1f} s of {whole:.1f} s", alone / whole >= 0.95
+    )
 
 
 def _ingest_rows(results: Results, book: str) -> Iterable[Row]:
