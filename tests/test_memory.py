@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import mmap
+import os
 import subprocess
 import sys
 import textwrap
@@ -11,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from bythebook import memory
 from bythebook.embedding.weights_file import FOLDER
 from bythebook.index.edge import EdgeStore
 from bythebook.memory import give_back_freed, give_back_pages
@@ -39,12 +41,13 @@ def held(folder: Path) -> int:
 
 def _mappings() -> Iterator[tuple[str, int]]:
     name = ""
-    for line in Path("/proc/self/smaps").read_text().splitlines():
-        first, *rest = line.split(maxsplit=5)
-        if first == "Rss:":
-            yield name, int(rest[0]) * 1024
-        elif not first.endswith(":"):
-            name = rest[4] if len(rest) == 5 else ""
+    with Path("/proc/self/smaps").open(errors="surrogateescape", newline="\n") as lines:
+        for line in lines:
+            first, *rest = line.split(maxsplit=5)
+            if first == "Rss:":
+                yield name, int(rest[0]) * 1024
+            elif not first.endswith(":"):
+                name = rest[4] if len(rest) == 5 else ""
 
 
 def test_pages_are_given_back_and_keep_what_was_written(tmp_path: Path) -> None:
@@ -65,6 +68,22 @@ def test_what_exists_only_in_memory_and_other_folders_are_left_alone(tmp_path: P
     give_back_pages(tmp_path / "index")
     assert own[-1:] == b"z" and held(tmp_path / "index") == SIZE
     assert beside[-1:] == b"z" and held(tmp_path / "index-2") == SIZE
+
+
+@pytest.mark.parametrize("name", ["a b.dat", "a\r\x0b\u2028b.dat", os.fsdecode(b"\xff.dat")])
+def test_any_name_may_be_mapped(tmp_path: Path, name: str) -> None:
+    content = mapped(tmp_path / "index" / name)
+    give_back_pages(tmp_path / "index")
+    assert held(tmp_path / "index") == 0 and content[-1:] == b"z"
+
+
+def test_a_system_that_does_not_tell_what_is_mapped(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    content = mapped(tmp_path / "index" / "page.dat")
+    monkeypatch.setattr(memory, "_MAPPINGS", tmp_path / "none")
+    give_back_pages(tmp_path / "index")
+    assert content[-1:] == b"z"
 
 
 def test_nothing_in_use_is_freed() -> None:

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from ctypes import CDLL
 
 _DONT_NEED = 4  # MADV_DONTNEED
+_MAPPINGS = Path("/proc/self/maps")
 
 
 def give_back_freed() -> None:
@@ -23,14 +24,15 @@ def give_back_pages(folder: Path) -> None:
     """Pages of files below `folder` that the program shares with the disk's cache. Nothing is lost
     by it: what is still needed is mapped again when it is read or written. Nobody may unmap one of
     these files meanwhile."""
-    if (system := _system()) is None:
+    if (system := _system()) is None or not _MAPPINGS.exists():
         return
     below = f"{folder.resolve()}/"
-    for line in Path("/proc/self/maps").read_text(encoding="utf-8").splitlines():
-        extent, access, _offset, _device, _inode, *name = line.split(maxsplit=5)
-        if name and name[0].startswith(below) and access.endswith("s"):
-            start, end = (int(address, 16) for address in extent.split("-"))
-            system.madvise(start, end - start, _DONT_NEED)
+    with _MAPPINGS.open(encoding="utf-8", errors="surrogateescape", newline="\n") as mappings:
+        for line in mappings:
+            extent, access, _offset, _device, _inode, *name = line.split(maxsplit=5)
+            if name and name[0].startswith(below) and access.endswith("s"):
+                start, end = (int(address, 16) for address in extent.split("-"))
+                system.madvise(start, end - start, _DONT_NEED)
 
 
 @cache
