@@ -250,15 +250,17 @@ async def test_a_pull_that_fails_says_what_git_said(checkout: Path, tmp_path: Pa
 
 
 async def test_a_pull_that_hangs_is_ended(checkout: Path, tmp_path: Path) -> None:
-    pipe = tmp_path / "pipe"
-    os.mkfifo(pipe)
     line = tmp_path / "slow"
-    line.write_text(f"#!/bin/sh\necho $$ > '{pipe}'\nexec sleep 600\n")
+    line.write_text("#!/bin/sh\nexec sleep 600\n")
     line.chmod(0o755)
     git(checkout, "config", "core.sshCommand", str(line))
     git(checkout, "remote", "set-url", "origin", "user:secret@127.0.0.1:book")
     with pytest.raises(ConfigurationError, match="longer than 0 s"):
         await pull(checkout, seconds=0.1)
+    # Only now the pipe: the first line, killed while opening it, would have been read as its end.
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    line.write_text(f"#!/bin/sh\necho $$ > '{pipe}'\nexec sleep 600\n")
     pulling = asyncio.create_task(pull(checkout))
     process = int(await asyncio.to_thread(pipe.read_text))
     pulling.cancel()
