@@ -29,7 +29,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bythebook.database.engine import open_database
+from bythebook.database.database import Database
 from bythebook.library import Library
 from bythebook.models.search import SearchQuery
 from bythebook.settings import Settings
@@ -90,7 +90,7 @@ def write_book(folder: Path, chunks: int) -> None:
 
 async def opened(home: Path) -> Library:
     settings = Settings(home=home)
-    return Library(settings, await open_database(settings.database), DiceEmbedder())
+    return Library(settings, await Database.open(settings.database), DiceEmbedder())
 
 
 async def ingest(library: Library, folder: Path) -> dict[str, Any]:

@@ -66,10 +66,10 @@ FUSIONS: dict[str, Fusion] = {
 
 
 async def gather(library: Library, book_id: str, text: str) -> Evidence:
-    searcher = Searcher(await library.store(), library.embedder, library.catalog)
+    searcher = Searcher(await library.store(), library.embedder, library.known)
     query = SearchQuery(text=text[:2000], book_id=book_id, hardware_tier_filter=4)
     vector = await library.embedder.embed_query(query.text)
-    book = await library.catalog.book(book_id)
+    book = await library.known.get(book_id)
     return await searcher.gather(
         searcher.store, book, await searcher._selection(query), vector, query.text
     )

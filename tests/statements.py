@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 from sqlalchemy import event
 from sqlalchemy.ext.asyncio import AsyncEngine
 
+from bythebook.database import database_file
 from bythebook.database.transaction import readers
 
 
@@ -19,11 +22,16 @@ def each_statement(engine: AsyncEngine, done: Callable[[str], Any]) -> Iterator[
     def before(_connection: Any, _cursor: Any, statement: str, *_rest: Any) -> None:
         done(statement)
 
+    def look_into(file: Path, query: str, *values: Any) -> list[dict[str, Any]] | None:
+        done(query)
+        return database_file.look_into(file, query, *values)
+
     asked = [engine.sync_engine, *filter(None, [readers.get(engine)])]
     for one in asked:
         event.listen(one, "before_cursor_execute", before)
     try:
-        yield
+        with patch("bythebook.database.database.look_into", look_into):
+            yield
     finally:
         for one in asked:
             event.remove(one, "before_cursor_execute", before)

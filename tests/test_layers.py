@@ -30,6 +30,7 @@ HEIGHTS = {
     "keys": 3,
     "questions": 3,
     "gaps": 4,
+    "sources": 4,
     "threads": 3,
     "grounding": 4,
     "quoting": 4,

@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol, TextIO
+from typing import Any, Protocol, TextIO, runtime_checkable
 
 CHAPTERS = 10
 
@@ -47,6 +47,14 @@ class Adapter(Protocol):
 
     def raw(self, folder: Path) -> dict[str, Any]:
         """The embedder alone on the texts of an ingest. Only bythebook's is asked for."""
+
+
+@runtime_checkable
+class LoadsLate(Protocol):
+    """A peer that imports what an ingest needs not with the rest, but when one begins."""
+
+    def load(self) -> None:
+        """Import it now: where libraries are not to be timed, these are not either."""
 
 
 def serve(adapter: Adapter) -> None:
@@ -111,6 +119,11 @@ def _search(
     }
 
 
+def _load(adapter: Adapter) -> None:
+    if isinstance(adapter, LoadsLate):
+        adapter.load()
+
+
 def _fill(adapter: Adapter, chunks: str, vectors: str, count: int) -> None:
     import numpy as np
 
@@ -143,6 +156,7 @@ _COMMANDS: dict[str, Callable[..., dict[str, Any] | None]] = {
     "raw": lambda adapter, folder: adapter.raw(Path(folder)),
     "answer": _answer,
     "fill": _fill,
+    "load": _load,
     "first": _first,
     "search": _search,
 }

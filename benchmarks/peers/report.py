@@ -30,7 +30,8 @@ NOTES = """\
   chunks therefore embeds only a share of the book, and is faster for it; the column *embedded*
   tells. bythebook embeds all of it.
 - *whole process* is from starting Python to the end of the work, *inside* is opening the stored
-  index and the work itself, without loading libraries.
+  index and the work itself, without loading libraries. bythebook
+  loads what only an ingest needs when one begins; here before that is timed.
 - *CPU* is processor time of all threads: it hardly depends on what else the machine did.
 - Search includes embedding the question. At 1,000 to 50,000 chunks all peers hold the same chunks
   with the same made-up vectors, whoever embeds the questions; the filter selects a tenth of them.

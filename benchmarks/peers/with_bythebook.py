@@ -23,6 +23,12 @@ class Bythebook:
     def open(self, home: Path) -> None:
         self.library = self.loop.run_until_complete(Library.open(Settings(home=home)))
 
+    def load(self) -> None:
+        import bythebook.ingestion.changes
+        import bythebook.ingestion.database_lock
+        import bythebook.ingestion.ingest
+        import bythebook.sources  # noqa: F401
+
     def ingest(self, folder: Path) -> dict[str, Any]:
         job = self.loop.run_until_complete(self.library.ingest(folder, book_id=BOOK))
         return {"chunks": job.chunks_created, "embedded": self.library.embedder.texts_embedded}

@@ -16,10 +16,10 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 from bythebook.database.tables import keys
 from bythebook.database.transaction import look_up, reading, transaction
 from bythebook.errors import BookNotFound, InputError, KeyRefused
+from bythebook.models.book_id import check_book_id
 from bythebook.models.chunk import now
 from bythebook.models.key import SCOPES, ApiKey, Scope
 from bythebook.models.origin import checked_origin
-from bythebook.reading.layout import check_book_id
 
 MAX_NAME = 100
 NEW_KEY = "Make one with `bythebook keys create NAME`."

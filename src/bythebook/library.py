@@ -6,36 +6,26 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection
 from contextlib import asynccontextmanager
+from functools import cached_property
 from importlib import resources
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
-from sqlalchemy.ext.asyncio import AsyncEngine
-
-from bythebook.database.engine import open_database
+from bythebook.database.database import Database
 from bythebook.embedding.choose import make_embedder
 from bythebook.embedding.embedder import Embedder
 from bythebook.embedding.minilm import MiniLM
 from bythebook.errors import BookError, ConfigurationError, StoreError
-from bythebook.fetching.address import find_address, stored_address
 from bythebook.index.choose import make_store
 from bythebook.index.store import StoreInfo, VectorStore
-from bythebook.ingestion.catalog import Catalog, only_book
-from bythebook.ingestion.changes import find_changes
-from bythebook.ingestion.database_lock import DatabaseLocks
-from bythebook.ingestion.ingest import Ingestion, OnProgress
-from bythebook.ingestion.jobs import Jobs
-from bythebook.ingestion.lock import BookLocks, FileLocks
-from bythebook.ingestion.lost import forget_missing_files
+from bythebook.ingestion.known_books import KnownBooks, only_book
 from bythebook.ingestion.points import book_filter
 from bythebook.models.book import BookInfo
-from bythebook.models.changes import BookChanges
-from bythebook.models.job import IngestionJob
+from bythebook.models.book_id import check_book_id
 from bythebook.models.passage import Passage
 from bythebook.models.search import SearchQuery
 from bythebook.models.vocabulary import IngestionMode
-from bythebook.reading.layout import Book, check_book_id, find_book
 from bythebook.retrieval.background import is_due
 from bythebook.retrieval.calibration import BUILT_IN
 from bythebook.retrieval.context import find_passage, surroundings, whole_lesson
@@ -43,9 +33,20 @@ from bythebook.retrieval.search import Found, Searcher
 from bythebook.settings import Settings, load_settings
 from bythebook.switch import finish_switch
 
+# What only writing needs is imported where it is done: whoever asks does not wait for it.
 if TYPE_CHECKING:
+    from sqlalchemy.ext.asyncio import AsyncEngine
+
     from bythebook.fetching.crawl import OnFetch
+    from bythebook.ingestion.catalog import Catalog
+    from bythebook.ingestion.ingest import Ingestion, OnProgress
+    from bythebook.ingestion.jobs import Jobs
+    from bythebook.ingestion.lock import BookLocks
+    from bythebook.models.changes import BookChanges
+    from bythebook.models.job import IngestionJob
     from bythebook.processes import Processes
+    from bythebook.reading.layout import Book
+    from bythebook.sources import Sources
 
 logger = logging.getLogger(__name__)
 
@@ -53,19 +54,11 @@ logger = logging.getLogger(__name__)
 class Library:
     """Opens what it needs when it needs it: a run with nothing to do touches no index."""
 
-    def __init__(self, settings: Settings, engine: AsyncEngine, embedder: Embedder) -> None:
+    def __init__(self, settings: Settings, database: Database, embedder: Embedder) -> None:
         self.settings = settings
-        self.engine = engine
+        self.database = database
         self.embedder = embedder
-        self.catalog = Catalog(engine)
-        self.job_table = Jobs(engine)
-        self.locks: BookLocks = (
-            DatabaseLocks(engine)
-            if engine.dialect.name == "postgresql"
-            else FileLocks(settings.home)
-        )
-        # What is fetched is kept in the home, so the lock is there.
-        self.source_locks = FileLocks(settings.home)
+        self.known = KnownBooks(database)
         self._store: VectorStore | None = None
         self._searcher: Searcher | None = None
         self._opening = asyncio.Lock()
@@ -83,7 +76,37 @@ class Library:
             ) from problem
         finish_switch(settings.home)
         embedder = make_embedder(settings)
-        return cls(settings, await open_database(settings.database), embedder)
+        return cls(settings, await Database.open(settings.database), embedder)
+
+    @property
+    def engine(self) -> AsyncEngine:
+        return self.database.engine
+
+    @cached_property
+    def catalog(self) -> Catalog:
+        from bythebook.ingestion.catalog import Catalog
+
+        return Catalog(self.known)
+
+    @cached_property
+    def job_table(self) -> Jobs:
+        from bythebook.ingestion.jobs import Jobs
+
+        return Jobs(self.engine)
+
+    @cached_property
+    def locks(self) -> BookLocks:
+        from bythebook.ingestion.database_lock import DatabaseLocks
+        from bythebook.ingestion.lock import FileLocks
+
+        on_server = self.engine.dialect.name == "postgresql"
+        return DatabaseLocks(self.engine) if on_server else FileLocks(self.settings.home)
+
+    @cached_property
+    def sources(self) -> Sources:
+        from bythebook.sources import Sources
+
+        return Sources(self.settings)
 
     def stay_in_background(self) -> None:
         """From now on books are read and embedded beside whoever is asking, on one core less."""
@@ -101,7 +124,7 @@ class Library:
         await self.embedder.close()
         if self._processes:
             await self._processes.close()
-        await self.engine.dispose()
+        await self.database.close()
 
     async def __aenter__(self) -> Self:
         return self
@@ -141,7 +164,7 @@ class Library:
     async def _make_way(self, store: VectorStore) -> None:
         kept = [
             book.book_id
-            for book in await self.catalog.books()
+            for book in await self.known.all()
             if book.collection_name == self.settings.collection
             and book.dimension != self.embedder.dimension
         ]
@@ -164,7 +187,7 @@ class Library:
         on_fetch: OnFetch = lambda _report: None,
     ) -> IngestionJob:
         """Bring a book's index up to date with its folder, web site or git repository."""
-        book, kept = await self.fetched_book(str(source), book_id, on_fetch)
+        book, kept = await self.sources.fetched_book(str(source), book_id, on_fetch)
         async with self._writing(book.book_id):
             job = await self.job_table.start(book.book_id, mode, kept)
             async with self.job_table.failing(job):
@@ -185,31 +208,10 @@ class Library:
             async with self.job_table.failing(job):
                 if before is not None:
                     await before()
-                book, _ = await self.fetched_book(job.source or "", job.book_id)
+                book, _ = await self.sources.fetched_book(job.source or "", job.book_id)
                 done = await self.ingestion(book, job, serving=True).run()
             await self.measure_background(book.book_id)
             return done
-
-    async def fetched_book(
-        self, source: str, book_id: str | None, on_fetch: OnFetch = lambda _report: None
-    ) -> tuple[Book, str]:
-        """The book, fetched first if it is elsewhere, and its source as it is to be stored."""
-        if (address := find_address(source)) is None:
-            return await asyncio.to_thread(_book_in, Path(source), book_id)
-        from bythebook.fetching.fetch import fetch, kept_book
-
-        async with self.source_locks.writing(address.key):
-            fetched = await fetch(address, self.settings, on_fetch)
-            home = self.settings.home
-            return await asyncio.to_thread(kept_book, address, home, book_id, fetched), address.text
-
-    async def kept_book(self, source: str, book_id: str | None) -> Book:
-        """The book as it is here; nobody elsewhere is asked."""
-        if (address := find_address(source)) is None:
-            return await asyncio.to_thread(find_book, Path(source), book_id)
-        from bythebook.fetching.fetch import kept_book
-
-        return await asyncio.to_thread(kept_book, address, self.settings.home, book_id)
 
     @asynccontextmanager
     async def _writing(self, book_id: str) -> AsyncIterator[None]:
@@ -234,6 +236,8 @@ class Library:
         serving: bool = False,
     ) -> Ingestion:
         """A run over a book, for whoever holds its lock."""
+        from bythebook.ingestion.ingest import Ingestion
+
         return Ingestion(
             book=book,
             job=job,
@@ -251,7 +255,9 @@ class Library:
     async def changes(self, source: Path | str, *, book_id: str | None = None) -> BookChanges:
         """What an incremental ingest would do, of a site or repository with what was fetched last;
         nothing is written."""
-        book = await self.kept_book(str(source), book_id)
+        from bythebook.ingestion.changes import find_changes
+
+        book = await self.sources.kept_book(str(source), book_id)
         known = [other for other in await self.books() if other.book_id == book.book_id]
         return await asyncio.to_thread(
             find_changes,
@@ -265,7 +271,7 @@ class Library:
     async def measure_background(self, book_id: str) -> None:
         """A book without it is answered all the same, so that a failure is only noted. Services
         for embedding have no calibration of their own, for which it would count."""
-        book = await self.catalog.book(book_id)
+        book = await self.known.get(book_id)
         if self.embedder.name != BUILT_IN or not is_due(book):
             return
         try:
@@ -285,7 +291,7 @@ class Library:
     async def searcher(self) -> Searcher:
         store = await self.store()
         if self._searcher is None:
-            self._searcher = Searcher(store, self.embedder, self.catalog, self.settings.home)
+            self._searcher = Searcher(store, self.embedder, self.known, self.settings.home)
         return self._searcher
 
     async def context(
@@ -301,21 +307,21 @@ class Library:
         return await whole_lesson(await self.store(), book_id, parent_doc_id)
 
     async def books(self) -> list[BookInfo]:
-        return await self.catalog.books()
+        return await self.known.all()
 
     async def book(self, book_id: str | None = None) -> BookInfo:
         """A book by its id; without one the configured or the only book."""
         wanted = self._named(book_id)
-        return await self.catalog.book(wanted) if wanted else only_book(await self.books())
+        return await self.known.get(wanted) if wanted else only_book(await self.books())
 
     async def recent_books(self) -> list[BookInfo]:
         """For a reader: as they were at most a second ago."""
-        return await self.catalog.recent_books()
+        return await self.known.recent()
 
     async def recent_book(self, book_id: str | None = None) -> BookInfo:
         """As `book`, for a reader."""
         if wanted := self._named(book_id):
-            return await self.catalog.recent_book(wanted)
+            return await self.known.get_recent(wanted)
         return only_book(await self.recent_books())
 
     def _named(self, book_id: str | None) -> str | None:
@@ -324,19 +330,13 @@ class Library:
     async def remove_book(self, book_id: str) -> BookInfo:
         """Take a book and all its passages out of the index. Its folder is not touched; what was
         fetched for it goes, unless another book is made of the same."""
-        book = await self.catalog.book(book_id)
+        book = await self.known.get(book_id)
         async with self.locks.writing(book_id):
             store = await self.store()
             await store.delete(book_filter(book_id))
             await self.catalog.forget_book(book_id)
             await store.optimize()
-        address = stored_address(book.source)
-        others = [stored_address(other.source) for other in await self.books()]
-        if address and address.key not in {other.key for other in others if other}:
-            from bythebook.fetching.fetch import forget
-
-            async with self.source_locks.writing(address.key):
-                await asyncio.to_thread(forget, address, self.settings.home)
+        await self.sources.forget(book.source, [other.source for other in await self.books()])
         return book
 
     async def jobs(
@@ -363,6 +363,7 @@ class Library:
 
     async def _rebuild(self, store: VectorStore) -> str:
         from bythebook.index.edge import EdgeStore
+        from bythebook.ingestion.lost import forget_missing_files
 
         assert isinstance(store, EdgeStore)
         done = await store.recover(self.embedder.dimension)
@@ -373,10 +374,6 @@ class Library:
 
     async def index_info(self) -> StoreInfo:
         return await (await self.store()).info()
-
-
-def _book_in(path: Path, book_id: str | None) -> tuple[Book, str]:
-    return find_book(path, book_id), str(path.resolve())
 
 
 def sample_book() -> Path:

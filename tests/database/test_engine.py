@@ -19,8 +19,9 @@ from sqlalchemy.engine import Connection
 from sqlalchemy.ext.asyncio import create_async_engine
 
 from bythebook.database.address import database_address
+from bythebook.database.database_file import REVISION
 from bythebook.database.engine import MIGRATIONS, open_database
-from bythebook.database.tables import REVISION, metadata
+from bythebook.database.tables import metadata
 from bythebook.errors import ConfigurationError, StoreError
 from bythebook.ingestion.jobs import Jobs
 

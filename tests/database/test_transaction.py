@@ -12,11 +12,12 @@ from sqlalchemy.exc import IntegrityError, OperationalError, ProgrammingError
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from bythebook.database import transaction as module
+from bythebook.database.database import Database
 from bythebook.database.engine import open_database
 from bythebook.database.tables import deliveries
 from bythebook.database.transaction import look_up, readers, reading, transaction
 from bythebook.errors import StoreError
-from bythebook.ingestion.catalog import Catalog
+from bythebook.ingestion.known_books import KnownBooks
 from bythebook.models.identity import new_id
 from bythebook.threads.threads import Threads
 from postgres_server import PASSWORD, new_database, postgres_server
@@ -131,14 +132,15 @@ async def test_a_database_that_hangs_is_told(
 async def test_a_server_that_is_down_is_told(tmp_path: Path) -> None:
     """A server of its own, because it is stopped."""
     with postgres_server(tmp_path / "postgres") as url:
-        engine = await open_database(url)
+        database = await Database.open(url)
+        engine = database.engine
         assert await count(engine) == 0
     for use in (Threads(engine).load(new_id()), Threads(engine).delete(new_id()), count(engine)):
         with pytest.raises(StoreError, match="can't be used") as caught:
             await use
         assert caught.value.http_status == 503 and PASSWORD not in str(caught.value)
     with pytest.raises(StoreError):
-        await Catalog(engine).books()
+        await KnownBooks(database).all()
     await engine.dispose()
 
 

@@ -13,7 +13,7 @@ import pytest
 from booktext import WriteBook
 from bythebook.index.edge import EdgeStore
 from bythebook.index.reads import EdgeReads
-from bythebook.ingestion import catalog, plan
+from bythebook.ingestion import known_books, plan
 from bythebook.library import Library
 from bythebook.models.search import SearchQuery
 from bythebook.reading import document, source
@@ -178,7 +178,7 @@ async def test_what_a_search_takes(
     with work.counted() as search:
         await library.search(query)
     assert search == {"embedded": 0, "visits": 1, "asked": 2, "fetched": 1}
-    monkeypatch.setattr(catalog, "RECENT_S", 0.0)  # until then the book is known
+    monkeypatch.setattr(known_books, "RECENT_S", 0.0)  # until then the book is known
     with work.counted() as later:
         await library.search(query)
     assert later == {**search, "statements": 1}

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from booktext import unpack
-from bythebook.database.tables import REVISION
+from bythebook.database.database_file import REVISION
 from bythebook.errors import ConfigurationError, StoreError
 from bythebook.keys import Keys
 from bythebook.library import Library

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from bythebook.errors import BookError
-from bythebook.reading.layout import check_book_id, find_book
+from bythebook.models.book_id import check_book_id
+from bythebook.reading.layout import find_book
 from bythebook.reading.source import decode, read_bytes
 from reading.reading_tools import read_folder, write_files
 

@@ -127,7 +127,7 @@ async def test_a_repository_is_fetched_and_done_by_one_worker(
     async with await Library.open(elsewhere) as other:
         steps.library = other
         again = await on_servers.job_table.queue("valves", "incremental", address)
-        async with other.source_locks.writing(_key(address)):
+        async with other.sources.locks.writing(_key(address)):
             with pytest.raises(TryLater):
                 await steps.advance(again.job_id)
         await steps.advance(again.job_id)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from contextlib import closing, nullcontext
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +14,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
 
 from bythebook.database.address import database_address
-from bythebook.database.tables import REVISION
+from bythebook.database.database_file import REVISION, is_up_to_date
 from bythebook.database.transaction import is_failure, readers, reason
 from bythebook.errors import StoreError
 
@@ -29,10 +29,10 @@ SECONDS_TO_CONNECT = 10
 
 async def open_database(url: str) -> AsyncEngine:
     """An engine on a database with today's tables; a newer database is refused."""
-    address = database_address(url)
-    engine = _make_engine(address)
+    engine = make_engine(url)
+    address = engine.url
     file = address.database if address.get_backend_name() == "sqlite" else None
-    if file and _is_up_to_date(file):
+    if file and is_up_to_date(Path(file)):
         return engine
     # Several may open a new database at once: the first makes it, the others wait.
     lock = AsyncFileLock(f"{file}.lock", timeout=60) if file else nullcontext()
@@ -55,18 +55,9 @@ async def open_database(url: str) -> AsyncEngine:
     return engine
 
 
-def _is_up_to_date(file: str) -> bool:
-    """A short look at a file of SQLite; where in doubt, it is not."""
-    address = f"{Path(file).absolute().as_uri()}?mode=ro"
-    query = "SELECT version_num FROM alembic_version"
-    try:
-        with closing(sqlite3.connect(address, uri=True, timeout=0)) as connection:
-            return bool(connection.execute(query).fetchone() == (REVISION,))
-    except sqlite3.Error:
-        return False
-
-
-def _make_engine(address: URL) -> AsyncEngine:
+def make_engine(url: str) -> AsyncEngine:
+    """For a database that is up to date."""
+    address = database_address(url)
     if address.get_backend_name() == "postgresql":
         return create_async_engine(
             address,

@@ -23,9 +23,6 @@ from sqlalchemy import (
     func,
 )
 
-# The newest migration: a database that says the same needs no look at the migrations.
-REVISION = "0006"
-
 metadata = MetaData()
 
 

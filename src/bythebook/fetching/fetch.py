@@ -13,7 +13,8 @@ from bythebook.fetching.guard import Guard
 from bythebook.fetching.record import Mirror, Record
 from bythebook.fetching.repository import book_folder, fetch_repository
 from bythebook.fetching.web import Web
-from bythebook.reading.layout import Book, check_book_id, find_book
+from bythebook.models.book_id import check_book_id
+from bythebook.reading.layout import Book, find_book
 from bythebook.reading.manifest import Manifest, read_manifest
 from bythebook.settings import Settings
 

@@ -1,35 +1,30 @@
-"""What the database knows of books and their files."""
+"""What the database keeps of books and their files, for those who write them."""
 
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
-from time import monotonic
 from typing import Any
 
-from sqlalchemy import bindparam, delete, func, insert, select, update
-from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
+from sqlalchemy import bindparam, delete, insert, select, update
+from sqlalchemy.ext.asyncio import AsyncConnection
 
 from bythebook.database.tables import books, files
-from bythebook.database.transaction import look_up, reading, transaction
-from bythebook.errors import BookNotFound
-from bythebook.models.book import BookInfo
+from bythebook.database.transaction import reading, transaction
+from bythebook.ingestion.known_books import KnownBooks
 from bythebook.models.state import IngestionRecord, IngestionState
 
-# How long a book is taken to be as it was.
-RECENT_S = 1.0
 DELETE_FILE = delete(files).where(
     files.c.book_id == bindparam("of"), files.c.source_file == bindparam("named")
 )
 
 
 class Catalog:
-    """Books and files, read and written in one place."""
+    """Books and files, written in one place."""
 
-    def __init__(self, engine: AsyncEngine) -> None:
-        self.engine = engine
-        self._changes = 0
-        self._recent: tuple[float, int, list[BookInfo]] = (-RECENT_S, 0, [])
+    def __init__(self, known: KnownBooks) -> None:
+        self.known = known
+        self.engine = known.database.engine
 
     @asynccontextmanager
     async def _changing(self) -> AsyncIterator[AsyncConnection]:
@@ -37,54 +32,7 @@ class Catalog:
             async with transaction(self.engine) as connection:
                 yield connection
         finally:
-            self._changes += 1
-
-    async def books(self) -> list[BookInfo]:
-        counts = (
-            select(
-                files.c.book_id,
-                func.count().label("total_files"),
-                func.sum(files.c.chunk_count).label("total_chunks"),
-            )
-            .group_by(files.c.book_id)
-            .subquery()
-        )
-        query = (
-            select(
-                books,
-                func.coalesce(counts.c.total_files, 0).label("total_files"),
-                func.coalesce(counts.c.total_chunks, 0).label("total_chunks"),
-            )
-            .join(counts, counts.c.book_id == books.c.book_id, isouter=True)
-            .order_by(books.c.book_id)
-        )
-        return [BookInfo.model_validate(row) for row in await look_up(self.engine, query)]
-
-    async def recent_books(self) -> list[BookInfo]:
-        """As they were a second ago, if another process has changed them since or one of them is
-        being ingested. A reader needs little of a book, and counting its files would take as long
-        as a search."""
-        read_at, changes, known = self._recent
-        if not known or changes != self._changes or monotonic() - read_at >= RECENT_S:
-            read_at, changes = monotonic(), self._changes
-            known = await self.books()
-            self._recent = (read_at, changes, known)
-        return known
-
-    async def recent_book(self, book_id: str) -> BookInfo:
-        recent = {book.book_id: book for book in await self.recent_books()}
-        return recent.get(book_id) or await self.book(book_id)
-
-    async def book(self, book_id: str) -> BookInfo:
-        known = await self.books()
-        for book in known:
-            if book.book_id == book_id:
-                return book
-        names = ", ".join(book.book_id for book in known)
-        raise BookNotFound(
-            f"There is no book {book_id!r} in the index.",
-            action=f"Choose one of: {names}." if names else "Run `bythebook ingest PATH` first.",
-        )
+            self.known.note_change()
 
     async def state(self, book_id: str, collection: str) -> IngestionState:
         async with reading(self.engine) as connection:
@@ -137,30 +85,6 @@ class Catalog:
         async with self._changing() as connection:
             await connection.execute(delete(files).where(files.c.book_id == book_id))
             await connection.execute(delete(books).where(books.c.book_id == book_id))
-
-    async def pages_with_prefix(self, book_id: str, prefix: str) -> list[str]:
-        """Parent ids of the pages whose path or address begins so."""
-        starts = files.c.source_file.startswith(prefix, autoescape=True) | files.c.url.startswith(
-            prefix, autoescape=True
-        )
-        query = select(files.c.parent_doc_id).where(files.c.book_id == book_id, starts)
-        async with reading(self.engine) as connection:
-            return [row[0] for row in await connection.execute(query)]
-
-
-def only_book(known: Sequence[BookInfo]) -> BookInfo:
-    """The book to use when none is named."""
-    if not known:
-        raise BookNotFound(
-            "There is no book in the index.", action="Run `bythebook ingest PATH` first."
-        )
-    if len(known) > 1:
-        names = ", ".join(book.book_id for book in known)
-        raise BookNotFound(
-            f"There are several books: {names}.",
-            action="Name one with --book, or set BYTHEBOOK_BOOK.",
-        )
-    return known[0]
 
 
 async def write_files(connection: AsyncConnection, records: Sequence[IngestionRecord]) -> None:

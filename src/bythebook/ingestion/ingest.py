@@ -137,7 +137,7 @@ class Ingestion:
         await self.catalog.note_seen(self.book.book_id, news)
 
     async def _known_book(self) -> BookInfo | None:
-        books = await self.catalog.books()
+        books = await self.catalog.known.all()
         return next((book for book in books if book.book_id == self.book.book_id), None)
 
     async def _forget(self, store: VectorStore) -> None:

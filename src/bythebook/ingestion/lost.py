@@ -10,7 +10,7 @@ from bythebook.ingestion.points import book_filter
 async def forget_missing_files(store: VectorStore, catalog: Catalog, collection: str) -> int:
     """After a rebuild: the next ingest reads again what was lost. Returns how many files."""
     forgotten = 0
-    for book in await catalog.books():
+    for book in await catalog.known.all():
         if book.collection_name != collection:
             continue
         indexed = await store.facet("source_file", book_filter(book.book_id), limit=1_000_000)

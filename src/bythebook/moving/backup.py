@@ -17,7 +17,8 @@ from sqlalchemy import Table, select
 from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
-from bythebook.database.tables import REVISION, books, files
+from bythebook.database.database_file import REVISION
+from bythebook.database.tables import books, files
 from bythebook.database.transaction import reason
 from bythebook.errors import StoreError
 from bythebook.index.collection import DENSE, SPARSE

@@ -122,7 +122,7 @@ def _manifest(archive: zipfile.ZipFile, file: Path) -> BackupManifest:
 
 
 def _revision() -> str:
-    from bythebook.database.tables import REVISION
+    from bythebook.database.database_file import REVISION
 
     return REVISION
 

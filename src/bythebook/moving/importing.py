@@ -12,6 +12,7 @@ from bythebook.errors import ConfigurationError, InputError
 from bythebook.index.models import PointStruct
 from bythebook.ingestion.points import book_filter
 from bythebook.library import Library
+from bythebook.models.book_id import check_book_id
 from bythebook.models.chunk import CHUNKER_VERSION
 from bythebook.models.state import IngestionRecord
 from bythebook.moving.archive import (
@@ -25,7 +26,6 @@ from bythebook.moving.archive import (
     read_manifest,
 )
 from bythebook.moving.reading import PartReader
-from bythebook.reading.layout import check_book_id
 
 
 async def import_book(

@@ -14,9 +14,10 @@ from urllib.parse import unquote
 import yaml
 
 from bythebook.errors import InputError
+from bythebook.models.book_id import check_book_id
 from bythebook.reading.anchors import Flavor
 from bythebook.reading.frontmatter import UNREADABLE, first_line
-from bythebook.reading.manifest import BOOK_ID, MANIFEST, Manifest, read_manifest
+from bythebook.reading.manifest import MANIFEST, Manifest, read_manifest
 from bythebook.reading.numbers import humanise
 from bythebook.reading.readers import FORMATS
 
@@ -125,15 +126,6 @@ def _single_file(file: Path, book_id: str | None) -> Book:
         manifest=Manifest(),
         files=(file.name,),
     )
-
-
-def check_book_id(book_id: str) -> str:
-    if not re.fullmatch(BOOK_ID, book_id):
-        raise InputError(
-            f"{book_id!r} can't be a book's id.",
-            action="Use lower-case letters, digits, dots, dashes and underscores, at most 100.",
-        )
-    return book_id
 
 
 def _folder_name(top: Path) -> str:

@@ -17,6 +17,7 @@ from pydantic import (
 )
 
 from bythebook.errors import InputError
+from bythebook.models.book_id import BOOK_ID
 from bythebook.models.vocabulary import (
     DEFAULT_HARDWARE_TIER,
     DEFAULT_LAYER,
@@ -28,7 +29,6 @@ from bythebook.models.vocabulary import (
 from bythebook.reading.anchors import Flavor
 
 MANIFEST = "bythebook.toml"
-BOOK_ID = r"^[a-z0-9][a-z0-9._-]{0,99}$"
 
 
 Name = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]

@@ -24,7 +24,7 @@ from bythebook.index.models import (
     SparseVector,
 )
 from bythebook.index.store import Reads, VectorStore
-from bythebook.ingestion.catalog import Catalog
+from bythebook.ingestion.known_books import KnownBooks
 from bythebook.ingestion.points import book_filter
 from bythebook.language.calm import calm
 from bythebook.models.book import Background, BookInfo
@@ -96,12 +96,12 @@ class Searcher:
     """Searches one book at a time."""
 
     def __init__(
-        self, store: VectorStore, embedder: Embedder, catalog: Catalog, home: Path | None = None
+        self, store: VectorStore, embedder: Embedder, known: KnownBooks, home: Path | None = None
     ) -> None:
         """`home` is the folder that may hold the person's own calibrations."""
         self.store = store
         self.embedder = embedder
-        self.catalog = catalog
+        self.known = known
         self.home = home
         self.weights = WordWeights()
 
@@ -113,7 +113,7 @@ class Searcher:
 
     async def _search(self, query: SearchQuery) -> Found:
         query = query.model_copy(update={"text": calm(query.text)})
-        book = await self.catalog.recent_book(query.book_id)
+        book = await self.known.get_recent(query.book_id)
         self._check_embedder(book)
         selection = await self._selection(query)
         with span("embed"):
@@ -190,7 +190,7 @@ class Searcher:
     async def _selection(self, query: SearchQuery) -> Filter:
         if query.prefix is None:
             return make_filter(query)
-        pages = await self.catalog.pages_with_prefix(query.book_id, query.prefix)
+        pages = await self.known.pages_with_prefix(query.book_id, query.prefix)
         if not pages:
             raise InputError(
                 f"No page of {query.book_id} begins with {query.prefix!r}.",
@@ -201,7 +201,7 @@ class Searcher:
     async def _explain_nothing(self, query: SearchQuery) -> None:
         """An empty result is a combination that no page has, unless something is wrong: a book
         that was just removed, a value that it does not know, or an index that was lost."""
-        book = await self.catalog.book(query.book_id)
+        book = await self.known.get(query.book_id)
         in_book = book_filter(query.book_id)
         if book.total_chunks and not await self.store.count(in_book):
             raise StoreError(

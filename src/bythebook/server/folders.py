@@ -8,7 +8,8 @@ from pathlib import Path, PurePath
 
 from bythebook.errors import InputError
 from bythebook.fetching.address import Repository, find_address, is_address
-from bythebook.reading.layout import check_book_id, find_book
+from bythebook.models.book_id import check_book_id
+from bythebook.reading.layout import find_book
 
 
 @dataclass(frozen=True)

@@ -106,7 +106,7 @@ class Steps:
     async def _do_alone(self, job: IngestionJob) -> list[int]:
         """A site or repository is fetched into the home of this worker, where no other may be
         able to see its files. So nothing is shared out."""
-        book, _ = await self.library.fetched_book(job.source or "", job.book_id)
+        book, _ = await self.library.sources.fetched_book(job.source or "", job.book_id)
         await self.library.ingestion(book, job, serving=True).bring_in()
         await self._complete(job)
         return []
@@ -240,7 +240,7 @@ class Steps:
             await self._fail(job.job_id, problem)
 
     async def _book(self, job: IngestionJob) -> Book:
-        return await self.library.kept_book(job.source or "", job.book_id)
+        return await self.library.sources.kept_book(job.source or "", job.book_id)
 
 
 def _about(job: IngestionJob) -> dict[str, object]:

@@ -12,10 +12,10 @@ from pydantic import BaseModel, ConfigDict, Field
 from bythebook.errors import BookNotFound, NotAllowed
 from bythebook.fetching.address import Repository, stored_address
 from bythebook.ingestion.jobs import no_such_job
+from bythebook.models.book_id import BOOK_ID
 from bythebook.models.changes import BookChanges
 from bythebook.models.job import IngestionJob
 from bythebook.models.vocabulary import IngestionMode
-from bythebook.reading.manifest import BOOK_ID
 from bythebook.server.access import Admin, Serving
 from bythebook.server.caller import Caller, unknown_book
 from bythebook.server.folders import Source, find_new_book
