@@ -20,6 +20,7 @@ import sys
 import tempfile
 import time
 import zipfile
+import zlib
 from pathlib import Path
 from typing import Any
 
@@ -267,15 +268,15 @@ def main() -> None:
         arguments.keep_float.write_bytes(exact)
     if arguments.keep_masked:
         arguments.keep_masked.write_bytes(Graph(weights, int8=True, masked=True).model())
-    sums = "".join(f"{hashlib.sha256(made[name]).hexdigest()}  {name}\n" for name in sorted(made))
+    sums = "".join(f"{zlib.crc32(made[name]):08x}  {name}\n" for name in sorted(made))
     print(sums, end="")
     if arguments.check:
-        same = (WEIGHTS / "SHA256SUMS").read_text() == sums
+        same = (WEIGHTS / "CRC32SUMS").read_text() == sums
         raise SystemExit(0 if same else "These are not the weights in the package.")
     WEIGHTS.mkdir(exist_ok=True)
     for name, content in made.items():
         (WEIGHTS / name).write_bytes(content)
-    (WEIGHTS / "SHA256SUMS").write_text(sums)
+    (WEIGHTS / "CRC32SUMS").write_text(sums)
     (WEIGHTS / "NOTICE").write_text(NOTICE)
     shutil.copyfile(ROOT / "LICENSE", WEIGHTS / "LICENSE")
 

@@ -12,7 +12,7 @@ from sqlalchemy import event
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from bythebook.database import database_file
-from bythebook.database.transaction import readers
+from bythebook.database.transaction import reader_of
 
 
 @contextmanager
@@ -26,7 +26,7 @@ def each_statement(engine: AsyncEngine, done: Callable[[str], Any]) -> Iterator[
         done(query)
         return database_file.look_into(file, query, *values)
 
-    asked = [engine.sync_engine, *filter(None, [readers.get(engine)])]
+    asked = [engine.sync_engine, *filter(None, [reader_of(engine)])]
     for one in asked:
         event.listen(one, "before_cursor_execute", before)
     try:

@@ -24,6 +24,7 @@ class Bythebook:
         self.library = self.loop.run_until_complete(Library.open(Settings(home=home)))
 
     def load(self) -> None:
+        import bythebook.database.engine
         import bythebook.ingestion.changes
         import bythebook.ingestion.database_lock
         import bythebook.ingestion.ingest

@@ -236,7 +236,7 @@ def test_start_up_loads_nothing_heavy(imported: str) -> None:
     library does."""
     heavy = (
         "onnxruntime tokenizers numpy sqlalchemy sqlalchemy.dialects.postgresql qdrant_client "
-        "qdrant_edge alembic httpx rich agents openai"
+        "qdrant_edge alembic httpx rich agents openai yaml"
     )
     code = (
         f"import sys, {imported}\n"

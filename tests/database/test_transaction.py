@@ -15,7 +15,7 @@ from bythebook.database import transaction as module
 from bythebook.database.database import Database
 from bythebook.database.engine import open_database
 from bythebook.database.tables import deliveries
-from bythebook.database.transaction import look_up, readers, reading, transaction
+from bythebook.database.transaction import look_up, reader_of, reading, transaction
 from bythebook.errors import StoreError
 from bythebook.ingestion.known_books import KnownBooks
 from bythebook.models.identity import new_id
@@ -70,7 +70,7 @@ async def test_a_database_that_is_held_is_waited_for(tmp_path: Path) -> None:
 
     async with transaction(engine) as connection:
         await connection.execute(text(ADD))
-    event.listen(readers[engine], "before_cursor_execute", hold)
+    event.listen(reader_of(engine), "before_cursor_execute", hold)
     assert await look_up(engine, select(deliveries.c.digest)) == [{"digest": "x"}]
     assert held == ["held"]
     await engine.dispose()
@@ -80,8 +80,8 @@ async def test_what_reads_at_once_is_closed_with_the_rest(tmp_path: Path) -> Non
     engine = await open_database(f"sqlite:///{tmp_path / 'closed.db'}")
     opened: list[object] = []
     closed: list[object] = []
-    event.listen(readers[engine], "connect", lambda connection, _: opened.append(connection))
-    event.listen(readers[engine], "close", lambda connection, _: closed.append(connection))
+    event.listen(reader_of(engine), "connect", lambda connection, _: opened.append(connection))
+    event.listen(reader_of(engine), "close", lambda connection, _: closed.append(connection))
     await look_up(engine, select(deliveries.c.digest))
     await engine.dispose()
     assert opened == closed and len(opened) == 1

@@ -12,7 +12,6 @@ import typer
 
 from bythebook.cli.output import err, print_json
 from bythebook.errors import InputError
-from bythebook.fetching.address import find_address
 from bythebook.models.vocabulary import INGESTION_MODES
 
 if TYPE_CHECKING:
@@ -52,6 +51,8 @@ def command(
     json: Annotated[bool, typer.Option("--json", help="Print the job as JSON.")] = False,
 ) -> None:
     """Read a book into the index, or bring the index up to date with it."""
+    from bythebook.fetching.address import find_address
+
     if mode not in INGESTION_MODES:
         raise InputError(
             f"There is no mode {mode!r}.", action=f"Choose one of: {', '.join(INGESTION_MODES)}."

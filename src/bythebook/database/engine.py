@@ -7,15 +7,14 @@ from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
-from filelock import AsyncFileLock
-from sqlalchemy import create_engine, event, inspect, text
-from sqlalchemy.engine import URL, Connection, ExceptionContext
+from sqlalchemy import event, inspect, text
+from sqlalchemy.engine import Connection, ExceptionContext
 from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
 
 from bythebook.database.address import database_address
 from bythebook.database.database_file import REVISION, is_up_to_date
-from bythebook.database.transaction import is_failure, readers, reason
+from bythebook.database.transaction import is_failure, reason
 from bythebook.errors import StoreError
 
 MIGRATIONS = Path(__file__).parent / "migrations"
@@ -34,6 +33,8 @@ async def open_database(url: str) -> AsyncEngine:
     file = address.database if address.get_backend_name() == "sqlite" else None
     if file and is_up_to_date(Path(file)):
         return engine
+    from filelock import AsyncFileLock  # slow to import, and needed only here
+
     # Several may open a new database at once: the first makes it, the others wait.
     lock = AsyncFileLock(f"{file}.lock", timeout=60) if file else nullcontext()
     try:
@@ -73,19 +74,7 @@ def make_engine(url: str) -> AsyncEngine:
     engine = create_async_engine(address, connect_args={"timeout": 30})
     event.listen(engine.sync_engine, "connect", _prepare_sqlite)
     event.listen(engine.sync_engine, "handle_error", _drop_read_only)
-    if address.database:
-        _read_at_once(engine, address)
     return engine
-
-
-def _read_at_once(engine: AsyncEngine, address: URL) -> None:
-    reader = create_engine(
-        address.set(drivername="sqlite"),
-        connect_args={"timeout": 0},
-        isolation_level="AUTOCOMMIT",
-    )
-    readers[engine] = reader
-    event.listen(engine.sync_engine, "engine_disposed", lambda _engine: reader.dispose())
 
 
 def _prepare_sqlite(connection: Any, _record: Any) -> None:

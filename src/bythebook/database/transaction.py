@@ -8,7 +8,7 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcon
 from typing import Any
 from weakref import WeakKeyDictionary
 
-from sqlalchemy import Engine, Executable
+from sqlalchemy import Engine, Executable, create_engine, event
 from sqlalchemy.exc import (
     DataError,
     DBAPIError,
@@ -25,8 +25,7 @@ from bythebook.errors import StoreError
 # Seconds for a connection and all that is done with it: nobody waits for a database that hangs.
 PATIENCE = 60
 
-# For each engine on a file of SQLite, another that reads without waiting for anybody.
-readers: WeakKeyDictionary[AsyncEngine, Engine] = WeakKeyDictionary()
+_readers: WeakKeyDictionary[AsyncEngine, Engine] = WeakKeyDictionary()
 
 # Of each engine, and of each event loop that uses it.
 _writers: WeakKeyDictionary[
@@ -58,10 +57,25 @@ async def reading(engine: AsyncEngine) -> AsyncIterator[AsyncConnection]:
         yield connection
 
 
+def reader_of(engine: AsyncEngine) -> Engine | None:
+    """For an engine on a file of SQLite, another that reads without waiting for anybody."""
+    if engine.dialect.name != "sqlite" or not engine.url.database:
+        return None
+    if engine not in _readers:
+        reader = create_engine(
+            engine.url.set(drivername="sqlite"),
+            connect_args={"timeout": 0},
+            isolation_level="AUTOCOMMIT",
+        )
+        _readers[engine] = reader
+        event.listen(engine.sync_engine, "engine_disposed", lambda _engine: reader.dispose())
+    return _readers[engine]
+
+
 async def look_up(engine: AsyncEngine, query: Executable) -> list[dict[str, Any]]:
     """The few rows that an index leads to. SQLite has them sooner than a thread that could be asked
     for them, so they are read here and now, unless the database is held by somebody."""
-    at_once = readers.get(engine)
+    at_once = reader_of(engine)
     if at_once is not None:
         with suppress(SQLAlchemyError, OSError), at_once.connect() as connection:
             return [dict(row) for row in connection.execute(query).mappings()]
