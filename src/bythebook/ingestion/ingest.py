@@ -80,8 +80,7 @@ class Ingestion:
         await self.bring_in()
         self.job.status = "completed"
         self.job.completed_at = now()
-        await self.jobs.save(self.job)
-        return await self.jobs.get(self.job.job_id)
+        return await self.jobs.save(self.job)
 
     @spanned("ingest")
     async def bring_in(self) -> None:

@@ -47,10 +47,8 @@ class Jobs:
             "started_at": now(),
         }
         async with transaction(self.engine) as connection:
-            result = await connection.execute(insert(jobs).values(**values))
-            assert result.inserted_primary_key
-            job_id = int(result.inserted_primary_key[0])
-        return await self.get(job_id)
+            result = await connection.execute(insert(jobs).values(**values).returning(*jobs.c))
+            return _job(dict(result.mappings().one()))
 
     async def claim(self, job_id: int) -> bool:
         """Whether this caller, and nobody else, is the one to run a queued job."""
@@ -82,12 +80,14 @@ class Jobs:
             await asyncio.shield(self.save(job))
             raise
 
-    async def save(self, job: IngestionJob) -> None:
+    async def save(self, job: IngestionJob) -> IngestionJob:
+        """The job as it is now kept."""
         values = job.model_dump(exclude={"job_id", "duration_seconds"})
         async with transaction(self.engine) as connection:
             await connection.execute(
                 update(jobs).where(jobs.c.job_id == job.job_id).values(**values)
             )
+        return _job({"job_id": job.job_id, **values})
 
     async def get(self, job_id: int) -> IngestionJob:
         async with reading(self.engine) as connection:
