@@ -3,25 +3,44 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import shutil
+import sys
+import tempfile
 from collections.abc import AsyncIterator, Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
+from filelock import FileLock
 from hypothesis import HealthCheck, settings
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from booktext import WriteBook
 from bythebook.database.engine import open_database
+from bythebook.embedding import minilm
 from bythebook.library import Library, sample_book
 from bythebook.settings import Settings
 from postgres_server import new_database, postgres_server
 from qdrant_server import qdrant_server
 from redis_server import RedisServer
-from shared_server import shared_folder
+from shared_server import room_in_memory, shared_folder
 from standins.llm_server import LlmServer, running_llm
 
 settings.register_profile("bythebook", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("bythebook")
+
+
+def pytest_configure() -> None:
+    """What makes the whole suite quicker: temporary folders in memory, and compiled modules."""
+    # An index syncs dozens of files at each step, and most tests would wait for a disk most of
+    # their time. What a killed process wrote outlives it in memory just as well.
+    if "TMPDIR" not in os.environ and (memory := room_in_memory()):
+        os.environ["TMPDIR"] = str(memory)
+        tempfile.tempdir = None  # found anew
+    # Hundreds of processes are started, each of which would compile our modules anew.
+    if os.environ.pop("PYTHONDONTWRITEBYTECODE", None):
+        sys.dont_write_bytecode = False
 
 
 @pytest.fixture(autouse=True)
@@ -30,6 +49,14 @@ def _own_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     for field in Settings.model_fields.values():
         monkeypatch.delenv(str(field.validation_alias), raising=False)
     monkeypatch.setenv("BYTHEBOOK_HOME", str(tmp_path / "home"))
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _one_model() -> Iterator[None]:
+    """The built-in model is read and checked once for each worker, not for each library."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(minilm, "_open", cache(minilm._open))
+        yield
 
 
 @pytest.fixture(scope="session")
@@ -85,9 +112,13 @@ async def library(home: Path) -> AsyncIterator[Library]:
 @pytest.fixture(scope="session")
 def ingested_sample(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A home with the sample book in it, one for each worker: a store has one process."""
-    folder = tmp_path_factory.mktemp("sample")
-    asyncio.run(_ingest_sample(folder))
-    return folder
+    first = shared_folder(tmp_path_factory) / "sample"
+    with FileLock(f"{first}.lock"):
+        if not first.exists():
+            asyncio.run(_ingest_sample(first))
+    own = tmp_path_factory.mktemp("sample") / "home"
+    shutil.copytree(first, own)
+    return own
 
 
 async def _ingest_sample(home: Path) -> None:

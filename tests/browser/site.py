@@ -62,7 +62,7 @@ def running_site() -> Iterator[Site]:
     with ThreadingHTTPServer(("127.0.0.1", 0), partial(_Handler, site)) as server:
         # A name, so that its origin differs from the service's in more than the port.
         site.origin = f"http://localhost:{server.server_port}"
-        thread = Thread(target=server.serve_forever, daemon=True)
+        thread = Thread(target=server.serve_forever, args=(0.01,), daemon=True)
         thread.start()
         yield site
         server.shutdown()

@@ -3,32 +3,16 @@
 from __future__ import annotations
 
 import random
-import subprocess
-import sys
-import time
 from pathlib import Path
 
 from booktext import TOPICS, lesson, section
 from bythebook.library import Library
 from bythebook.settings import Settings
+from ingestion.victim import ingest_and_kill
 from invariants import check_invariants, content_of
 
 KILLS = 50
 FILES = 12
-INGEST = """
-import asyncio, sys
-from pathlib import Path
-from bythebook.library import Library
-from bythebook.settings import Settings
-
-async def main():
-    async with await Library.open(Settings(home=Path(sys.argv[1]))) as library:
-        print("started", flush=True)
-        await library.ingest(Path(sys.argv[2]), book_id="killed")
-        print("done", flush=True)
-
-asyncio.run(main())
-"""
 
 
 def write_lessons(root: Path, generator: random.Random) -> None:
@@ -45,20 +29,6 @@ def write_lessons(root: Path, generator: random.Random) -> None:
             lesson(f"Lesson {number}", *(section(f"About {topic}", topic) for topic in chosen)),
             encoding="utf-8",
         )
-
-
-def ingest_and_kill(home: Path, root: Path, pause: float) -> bool:
-    """Whether the kill came before the end."""
-    process = subprocess.Popen(
-        [sys.executable, "-c", INGEST, str(home), str(root)], stdout=subprocess.PIPE, text=True
-    )
-    assert process.stdout
-    with process.stdout:
-        assert process.stdout.readline() == "started\n"
-        time.sleep(pause)
-        process.kill()
-        process.wait()
-        return "done" not in process.stdout.read()
 
 
 async def test_fifty_kills_lose_nothing_and_double_nothing(tmp_path: Path) -> None:

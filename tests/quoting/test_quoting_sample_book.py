@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 
 import numpy as np
 
-from bythebook.library import Library, sample_book
+from bythebook.library import Library
 from bythebook.models.search import SearchQuery
 from bythebook.quoting.compose import compose
 from bythebook.quoting.excerpt import Excerpt
+from bythebook.settings import Settings
 from quoting.quoting_tools import assert_by_the_book, words_outside_code
 
 QUESTIONS = Path(__file__).parent.parent / "data" / "sample_questions.jsonl"
@@ -29,10 +30,14 @@ ESSENTIAL = (
 )  # fmt: skip
 
 
-async def test_every_question_is_answered_from_its_section(library: Library) -> None:
-    await library.ingest(sample_book())
+async def test_every_question_is_answered_from_its_section(sample_home: Path) -> None:
+    async with await Library.open(Settings(home=sample_home)) as library:
+        wrong = [each async for each in wrong_answers(library)]
+    assert len(wrong) <= 1, "\n\n".join(wrong)
+
+
+async def wrong_answers(library: Library) -> AsyncIterator[str]:
     asked = [json.loads(line) for line in QUESTIONS.read_text(encoding="utf-8").splitlines()]
-    wrong: list[str] = []
     for entry, essential in zip(asked, ESSENTIAL, strict=True):
         query = SearchQuery(
             text=entry["question"], book_id="physical-ai-robotics", hardware_tier_filter=4
@@ -66,5 +71,4 @@ async def test_every_question_is_answered_from_its_section(library: Library) -> 
             for number in cited
         )
         if essential not in answer or not right:
-            wrong.append(f"{entry['question']}\n{answer}")
-    assert len(wrong) <= 1, "\n\n".join(wrong)
+            yield f"{entry['question']}\n{answer}"

@@ -38,6 +38,9 @@ EXAMPLES: dict[type[BaseModel], dict[str, Any]] = {
 }
 # A filter that names nothing in the book is an error by contract, which no schema can say.
 LEFT_OUT = "positive_data_acceptance"
+# What these give to a database other operations give to it too: the one keeps nothing and looks for
+# a book as /v1/models/{model} does, the other keeps what /chat/run keeps. They take half the time.
+SAME_FOR_ANY_DATABASE = ("/v1/chat/completions", "/chat/stream")
 
 
 async def copy_catalog(source: str, target: str) -> None:
@@ -60,16 +63,18 @@ async def test_schemathesis_finds_nothing(
     how = {"database_url": database_url, "webhook_secret": "a secret of the test"}
     async with running(sample_home, **how, **unlimited) as up:
         _, key = await up.service.keys.create("schemathesis", ("admin",))
-        await check(up, key, tmp_path)
+        again = database_url.startswith("postgresql")
+        await check(up, key, tmp_path, without=SAME_FOR_ANY_DATABASE if again else ())
         jobs = await up.http.get("/ingestion/status", headers={"X-API-Key": key})
         assert jobs.status_code == 200
 
 
-async def check(up: Running, key: str, folder: Path) -> None:
+async def check(up: Running, key: str, folder: Path, without: tuple[str, ...]) -> None:
     command = [
         *(sys.executable, "-m", "schemathesis.cli", "run", f"{up.server.address}/openapi.json"),
         *("--header", f"Authorization: Bearer {key}"),
         *("--exclude-checks", LEFT_OUT),
+        *(word for path in without for word in ("--exclude-path", path)),
         *("--max-examples", "10", "--request-timeout", "20", "--no-color", "--seed", "1"),
     ]
     running = await asyncio.create_subprocess_exec(

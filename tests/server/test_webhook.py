@@ -16,7 +16,9 @@ import pytest
 
 from booktext import lesson, section
 from bythebook.errors import ConfigurationError
+from bythebook.library import Library
 from bythebook.server.checkout import is_checkout, pull
+from bythebook.settings import Settings
 from server.following import follow
 from server.running import Running, running, until
 
@@ -61,9 +63,11 @@ async def up(tmp_path: Path) -> AsyncIterator[Running]:
     shelf = tmp_path / "shelf"
     for name in ("one", "two"):
         write(shelf / name, "nodes")
-    async with running(tmp_path / "home", webhook_secret=SECRET, books_folder=shelf) as service:
+    # Before it starts: a service would begin a process for it.
+    async with await Library.open(Settings(home=tmp_path / "home")) as library:
         for name in ("one", "two"):
-            await service.service.library.ingest(shelf / name)
+            await library.ingest(shelf / name)
+    async with running(tmp_path / "home", webhook_secret=SECRET, books_folder=shelf) as service:
         yield service
 
 
