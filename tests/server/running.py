@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import socket
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
@@ -94,7 +93,6 @@ async def running(home: Path, **settings: Any) -> AsyncIterator[Running]:
         ready.cancel()
         await task
     server = ready.result()
-    _send_at_once(server)
     # Plain HTTP: reading the certificates of the system would only take time.
     async with httpx.AsyncClient(base_url=server.address, timeout=60, verify=False) as http:
         up = Running(server, http, task)
@@ -102,10 +100,3 @@ async def running(home: Path, **settings: Any) -> AsyncIterator[Running]:
             yield up
         finally:
             await up.stop()
-
-
-def _send_at_once(server: Server) -> None:
-    """As uvloop does for the real service: Python's own event loop leaves it to the system, which
-    holds the second half of each response back for 40 ms."""
-    for listener in (each for one in server.servers for each in one.sockets):
-        listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)

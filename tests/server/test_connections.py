@@ -1,8 +1,10 @@
-"""A connection is closed by whoever may use it again, not by the service under his hands."""
+"""A connection is closed by whoever may use it again, not by the service under his hands, and what
+is sent over it is not held back."""
 
 from __future__ import annotations
 
 import asyncio
+import socket
 from pathlib import Path
 
 import httpx
@@ -26,3 +28,10 @@ async def test_an_idle_connection_can_be_used_again(tmp_path: Path) -> None:
             used.append(stream.get_extra_info("client_addr"))
             await asyncio.sleep(pause)
     assert used[0] == used[1]
+
+
+async def test_responses_are_sent_at_once(tmp_path: Path) -> None:
+    async with running(tmp_path) as up:
+        for one in up.server.servers:
+            for listener in one.sockets:
+                assert listener.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)

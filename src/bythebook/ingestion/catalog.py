@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -14,6 +14,8 @@ from bythebook.database.transaction import reading, transaction
 from bythebook.ingestion.known_books import KnownBooks
 from bythebook.models.state import IngestionRecord, IngestionState
 
+# No chunker has this version.
+NONE_KNOWN = 0
 DELETE_FILE = delete(files).where(
     files.c.book_id == bindparam("of"), files.c.source_file == bindparam("named")
 )
@@ -75,6 +77,19 @@ class Catalog:
             await connection.execute(
                 of_file.values(seen=bindparam("now")),
                 [{"file": file, "now": now} for file, now in seen.items()],
+            )
+
+    async def doubt(self, book_id: str, doubted: Collection[str]) -> None:
+        """Until these files are saved anew they are due: a run that dies may have changed their
+        points, and then what is noted of them is not true, even of a file that is changed back."""
+        if not doubted:
+            return
+        of_file = update(files).where(
+            files.c.book_id == book_id, files.c.source_file == bindparam("file")
+        )
+        async with transaction(self.engine) as connection:
+            await connection.execute(
+                of_file.values(chunker_version=NONE_KNOWN), [{"file": file} for file in doubted]
             )
 
     async def forget_file(self, book_id: str, source_file: str) -> None:

@@ -115,6 +115,8 @@ class Ingestion:
         elif after_crash or known is None:
             await self._remove_orphans(store, {*state.records, *plan.process})
         fresh = await store.count(book_filter(self.book.book_id)) == 0
+        touched = state.records.keys() & {*plan.process, *plan.deleted}
+        await self.catalog.doubt(self.book.book_id, touched)
         return Prepared(plan, store, fresh)
 
     async def finish(self, store: VectorStore | None, deleted: Sequence[str]) -> None:

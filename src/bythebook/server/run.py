@@ -114,6 +114,9 @@ def _listening(settings: Settings) -> Iterator[socket.socket]:
             action="Choose another with --host and --port, or stop what listens there.",
         ) from problem
     with listener:
+        # Python's own event loop would leave it to the system to hold the second half of each
+        # response back for 40 ms; its connections take this over from the listener.
+        listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         yield listener
 
 
