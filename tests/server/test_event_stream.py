@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import AsyncGenerator
 from typing import Any
 
@@ -50,6 +51,16 @@ async def test_signs_of_life_come_only_when_nothing_else_does() -> None:
 
     *before, last = await sent(events(), heartbeat=0.05)
     assert before and set(before) == {(HEARTBEAT, True)} and last == (b"a", False)
+
+
+async def test_what_comes_in_the_moment_of_a_sign_of_life_is_one() -> None:
+    async def events() -> AsyncGenerator[bytes]:
+        # What holds the loop up for longer makes both due in the same moment.
+        asyncio.get_running_loop().call_soon(time.sleep, 0.2)
+        await asyncio.sleep(0.04)
+        yield b"a"
+
+    assert await sent(events(), heartbeat=0.05) == [(b"a", False)]
 
 
 @pytest.mark.parametrize("pause", [0, 0.01])

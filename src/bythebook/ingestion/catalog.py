@@ -37,12 +37,9 @@ class Catalog:
             self.known.note_change()
 
     async def state(self, book_id: str, collection: str) -> IngestionState:
+        known = {book.book_id: book for book in await self.known.all()}
+        book = known.get(book_id)
         async with reading(self.engine) as connection:
-            book = (
-                (await connection.execute(select(books).where(books.c.book_id == book_id)))
-                .mappings()
-                .first()
-            )
             rows = await connection.execute(select(files).where(files.c.book_id == book_id))
             records = {
                 row["source_file"]: IngestionRecord.model_validate(dict(row))
@@ -52,8 +49,8 @@ class Catalog:
             book_id=book_id,
             collection_name=collection,
             records=records,
-            last_full_ingest=book["last_full_ingest"] if book else None,
-            last_incremental_update=book["last_incremental_update"] if book else None,
+            last_full_ingest=book.last_full_ingest if book else None,
+            last_incremental_update=book.last_incremental_update if book else None,
         )
 
     async def save_book(self, book_id: str, values: dict[str, Any]) -> None:

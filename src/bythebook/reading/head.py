@@ -6,7 +6,7 @@ Heads are kept between runs, so that a book is laid out again without reading un
 from __future__ import annotations
 
 import re
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from bythebook.reading.anchors import MAX_HEADING, plain_heading
@@ -54,7 +54,7 @@ class Head:
     @classmethod
     def is_whole(cls, values: dict[str, Any]) -> bool:
         """Whether this version of the program kept it; another may have left something out."""
-        return values.keys() == {field.name for field in fields(cls)}
+        return values.keys() == cls.__dataclass_fields__.keys()
 
 
 def read_head(text: str, front: FrontMatter) -> tuple[Head, list[str]]:

@@ -7,7 +7,7 @@ import posixpath
 import re
 from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from itertools import count
 from pathlib import PurePosixPath
 from typing import Any
@@ -50,7 +50,7 @@ class Placement:
         return lesson_key(book_id, self.module, self.chapter, self.lesson, slug)
 
     def to_json(self) -> dict[str, Any]:
-        return asdict(self)
+        return dict(vars(self))  # none of its fields has fields of its own
 
 
 @dataclass(frozen=True)

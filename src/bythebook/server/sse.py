@@ -70,7 +70,8 @@ class EventStream(Response):
                     async with asyncio.timeout(self.heartbeat):
                         await news.wait()
                 except TimeoutError:
-                    waiting.extend(HEARTBEAT)
+                    if not news.is_set():
+                        waiting.extend(HEARTBEAT)
                 news.clear()
                 ended = collecting.done()
                 more = not ended or collecting.exception() is not None
