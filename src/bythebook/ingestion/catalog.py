@@ -65,29 +65,22 @@ class Catalog:
 
     async def note_seen(self, book_id: str, seen: Mapping[str, list[int]]) -> None:
         """What the folder says of files whose rows need no other change."""
-        if not seen:
-            return
-        of_file = update(files).where(
-            files.c.book_id == book_id, files.c.source_file == bindparam("file")
-        )
-        async with transaction(self.engine) as connection:
-            await connection.execute(
-                of_file.values(seen=bindparam("now")),
-                [{"file": file, "now": now} for file, now in seen.items()],
-            )
+        rows = [{"file": file, "now": now} for file, now in seen.items()]
+        await self._note(book_id, rows, seen=bindparam("now"))
 
     async def doubt(self, book_id: str, doubted: Collection[str]) -> None:
         """Until these files are saved anew they are due: a run that dies may have changed their
         points, and then what is noted of them is not true, even of a file that is changed back."""
-        if not doubted:
+        rows = [{"file": file} for file in doubted]
+        await self._note(book_id, rows, chunker_version=NONE_KNOWN)
+
+    async def _note(self, book_id: str, rows: list[dict[str, Any]], **values: Any) -> None:
+        """The same columns of several files; each row names its file."""
+        if not rows:
             return
-        of_file = update(files).where(
-            files.c.book_id == book_id, files.c.source_file == bindparam("file")
-        )
+        of_file = (files.c.book_id == book_id, files.c.source_file == bindparam("file"))
         async with transaction(self.engine) as connection:
-            await connection.execute(
-                of_file.values(chunker_version=NONE_KNOWN), [{"file": file} for file in doubted]
-            )
+            await connection.execute(update(files).where(*of_file).values(**values), rows)
 
     async def forget_file(self, book_id: str, source_file: str) -> None:
         async with transaction(self.engine) as connection:
