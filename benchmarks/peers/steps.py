@@ -72,6 +72,7 @@ def ingest(bench: Bench, book: str) -> Result:
     result["edited"]["found"] = any(
         books.NEW_SENTENCE in " ".join(text.split()) for text in result["edited"].pop("texts")
     )
+    del result["edited"]["sources"]  # paths of this machine
     deleted = books.delete_a_file(folder)
     name = f"{deleted.parent.name} {deleted.stem}".replace("_", " ").replace("-", " ")
     result["deleted"] = _again(bench, home, folder, name)
