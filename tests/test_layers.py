@@ -10,6 +10,7 @@ import bythebook
 PACKAGE = Path(bythebook.__file__).parent
 # A part may import those of its own height or lower ones, and of its own height only itself.
 HEIGHTS = {
+    "__version__": 0,
     "durable": 0,
     "errors": 0,
     "interpreter": 0,

@@ -53,8 +53,9 @@ class Adapter(Protocol):
 class LoadsLate(Protocol):
     """A peer that imports what an ingest needs not with the rest, but when one begins."""
 
-    def load(self) -> None:
-        """Import it now: where libraries are not to be timed, these are not either."""
+    def load(self, changes: bool) -> None:
+        """Import it now, with `changes` also what only an ingest that changes something needs:
+        where libraries are not to be timed, these are not either."""
 
 
 def serve(adapter: Adapter) -> None:
@@ -119,9 +120,9 @@ def _search(
     }
 
 
-def _load(adapter: Adapter) -> None:
+def _load(adapter: Adapter, changes: bool) -> None:
     if isinstance(adapter, LoadsLate):
-        adapter.load()
+        adapter.load(changes)
 
 
 def _fill(adapter: Adapter, chunks: str, vectors: str, count: int) -> None:

@@ -60,7 +60,7 @@ def ingest(bench: Bench, book: str) -> Result:
     home = bench.home(book, empty=True)
     result: Result = {"book": books.size_of(folder)}
     with bench.running() as peer:
-        peer.ask("load")
+        peer.ask("load", changes=True)
         result["ready"] = peer.ask("open", home=home)
         result["full"] = peer.ask("ingest", folder=str(folder))
     result["disk_mb"] = megabytes_in(Path(home))
@@ -89,7 +89,7 @@ def _same_file(source: str, file: Path) -> bool:
 def _again(bench: Bench, home: str, folder: Path, question: str = "") -> Result:
     """A re-ingest as a person runs it: in a new process."""
     with bench.running() as peer:
-        peer.ask("load")
+        peer.ask("load", changes=bool(question))
         opened = peer.ask("open", home=home)
         done = peer.ask("reingest", folder=str(folder))
         done["process_s"] = done.pop("since_start")
@@ -145,7 +145,7 @@ def raw(bench: Bench) -> Result:
 def _against_raw(bench: Bench, folder: Path) -> Result:
     before = _alone(bench, folder)
     with bench.running() as peer:
-        peer.ask("load")
+        peer.ask("load", changes=True)
         peer.ask("open", home=bench.home("raw", empty=True))
         whole = peer.ask("ingest", folder=str(folder))
     after = _alone(bench, folder)
@@ -155,7 +155,7 @@ def _against_raw(bench: Bench, folder: Path) -> Result:
 
 def _alone(bench: Bench, folder: Path) -> float:
     with bench.running() as peer:
-        peer.ask("load")
+        peer.ask("load", changes=True)
         peer.ask("open", home=bench.home("raw", empty=True))
         return float(peer.ask("raw", folder=str(folder))["embedding_seconds"])
 

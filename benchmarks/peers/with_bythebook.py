@@ -23,12 +23,15 @@ class Bythebook:
     def open(self, home: Path) -> None:
         self.library = self.loop.run_until_complete(Library.open(Settings(home=home)))
 
-    def load(self) -> None:
-        import bythebook.database.engine
-        import bythebook.ingestion.changes
-        import bythebook.ingestion.database_lock
+    def load(self, changes: bool) -> None:
         import bythebook.ingestion.ingest
-        import bythebook.sources  # noqa: F401
+        import bythebook.ingestion.jobs
+        import bythebook.ingestion.lock
+        import bythebook.sources
+
+        if changes:
+            import bythebook.database.engine
+            import bythebook.ingestion.catalog  # noqa: F401
 
     def ingest(self, folder: Path) -> dict[str, Any]:
         job = self.loop.run_until_complete(self.library.ingest(folder, book_id=BOOK))

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from bythebook.retrieval.search import Found as Found
     from bythebook.settings import Settings as Settings
 
+__version__ = "0.1.0"
+
 # Loaded when first used, so that a command pays only for what it needs.
 _PUBLIC = {
     "Answer": "models.answer",

@@ -92,15 +92,17 @@ class Library:
     def job_table(self) -> Jobs:
         from bythebook.ingestion.jobs import Jobs
 
-        return Jobs(self.engine)
+        return Jobs(self.database)
 
     @cached_property
     def locks(self) -> BookLocks:
-        from bythebook.ingestion.database_lock import DatabaseLocks
         from bythebook.ingestion.lock import FileLocks
 
-        on_server = self.engine.dialect.name == "postgresql"
-        return DatabaseLocks(self.engine) if on_server else FileLocks(self.settings.home)
+        if self.database.is_shared:
+            from bythebook.ingestion.database_lock import DatabaseLocks
+
+            return DatabaseLocks(self.engine)
+        return FileLocks(self.settings.home)
 
     @cached_property
     def sources(self) -> Sources:
@@ -241,7 +243,7 @@ class Library:
         return Ingestion(
             book=book,
             job=job,
-            catalog=self.catalog,
+            known=self.known,
             jobs=self.job_table,
             embedder=self.embedder,
             open_store=self.store,

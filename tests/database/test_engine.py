@@ -19,6 +19,7 @@ from sqlalchemy.engine import Connection
 from sqlalchemy.ext.asyncio import create_async_engine
 
 from bythebook.database.address import database_address
+from bythebook.database.database import Database
 from bythebook.database.database_file import REVISION
 from bythebook.database.engine import MIGRATIONS, open_database
 from bythebook.database.tables import metadata
@@ -78,7 +79,8 @@ async def test_who_finds_it_up_to_date_waits_for_nobody(tmp_path: Path) -> None:
     with FileLock(f"{file}.lock"):
         async with asyncio.timeout(10):
             engine = await open_database(f"sqlite:///{file}")
-        assert await Jobs(engine).list() == []
+        async with engine.connect() as connection:
+            assert not (await connection.execute(text("SELECT * FROM jobs"))).all()
         await engine.dispose()
 
 
@@ -108,14 +110,13 @@ async def test_a_migration_that_breaks_off_leaves_nothing_behind(
 
 async def test_rows_of_the_first_version_are_kept(database_url: str) -> None:
     await _made_by(database_url, "0001")
-    engine = await open_database(database_url)
-    (job,) = await Jobs(engine).list()
+    database = await Database.open(database_url)
+    (job,) = await Jobs(database).list()
     assert (job.job_id, job.book_id, job.status, job.source) == (7, "old-book", "failed", None)
     assert job.started_at == datetime(2025, 12, 17, 14, 20, tzinfo=UTC)
     assert job.warnings == ["one"]
-    async with engine.connect() as connection:
-        assert (await connection.execute(text("SELECT title FROM books"))).scalar() == "Old"
-    await engine.dispose()
+    assert await database.look_up("SELECT title FROM books") == [{"title": "Old"}]
+    await database.close()
 
 
 async def _made_by(url: str, revision: str) -> None:

@@ -7,17 +7,22 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from bythebook.database.engine import open_database
+from bythebook.database.database import Database
 from bythebook.errors import BookNotFound, InputError
 from bythebook.ingestion.jobs import INTERRUPTED, STOPPED, Jobs
 from bythebook.models.chunk import now
 
 
-@pytest.fixture
-async def jobs(database_url: str) -> AsyncIterator[Jobs]:
-    engine = await open_database(database_url)
-    yield Jobs(engine)
-    await engine.dispose()
+@pytest.fixture(params=["with an engine", "without"])
+async def jobs(request: pytest.FixtureRequest, database_url: str) -> AsyncIterator[Jobs]:
+    """A file is written with an engine or, if it was up to date, without."""
+    database = await Database.open(database_url)
+    if request.param == "without":
+        await database.close()
+        database = await Database.open(database_url)
+        assert "engine" not in vars(database) or database.is_shared
+    yield Jobs(database)
+    await database.close()
 
 
 async def test_of_many_who_want_a_job_one_gets_it(jobs: Jobs) -> None:

@@ -34,7 +34,7 @@ async def nothing(_job: IngestionJob) -> None:
 
 @pytest.fixture
 def steps(on_servers: Library) -> Steps:
-    board = Board(on_servers.engine, timedelta(seconds=60))
+    board = Board(on_servers.database, timedelta(seconds=60))
     return Steps(on_servers, board, DatabaseLocks(on_servers.engine), nothing)
 
 

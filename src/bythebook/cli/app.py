@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from bythebook import __version__
 from bythebook.cli import (
     ask,
     backup,
@@ -42,9 +43,7 @@ app = typer.Typer(
 
 def _version(show: bool) -> None:
     if show:
-        from importlib.metadata import version
-
-        typer.echo(version("bythebook"))
+        typer.echo(__version__)
         raise typer.Exit
 
 

@@ -6,18 +6,20 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-from bythebook.database.database_file import file_of, is_up_to_date, look_into
+from bythebook.database.database_file import FileWriter, Rows, file_of, is_up_to_date, look_into
 
 if TYPE_CHECKING:
     from sqlalchemy.ext.asyncio import AsyncEngine
 
 
 class Database:
-    """What a search needs of a file is read without an engine; that is made when first wanted."""
+    """What a search, or an ingest with nothing to do, needs of a file is done without an engine;
+    that is made when first wanted."""
 
     def __init__(self, url: str, file: Path | None) -> None:
         self.url = url
         self.file = file
+        self._writer = FileWriter(file) if file else None
 
     @classmethod
     async def open(cls, url: str) -> Self:
@@ -35,18 +37,34 @@ class Database:
 
         return make_engine(self.url)
 
-    async def look_up(self, query: str, **values: Any) -> list[dict[str, Any]]:
+    @property
+    def is_shared(self) -> bool:
+        """Whether it is on a server, for others to use as well."""
+        return self.file is None and self.engine.dialect.name == "postgresql"
+
+    async def look_up(self, query: str, **values: Any) -> Rows:
         """The few rows that an index leads to, as they are stored. A file has them sooner than a
         thread that could be asked for them, unless it is held by somebody."""
         if self.file and (found := look_into(self.file, query, values)) is not None:
             return found
-        from sqlalchemy import text
-
-        from bythebook.database.transaction import reading
+        from bythebook.database.transaction import execute, reading
 
         async with reading(self.engine) as connection:
-            return [dict(row) for row in (await connection.execute(text(query), values)).mappings()]
+            return await execute(connection, query, values)
+
+    async def change(self, query: str, **values: Any) -> Rows:
+        """What one statement that writes returns. Who has an engine has other writers as well, who
+        queue for it."""
+        alone = None if "engine" in self.__dict__ else self._writer
+        if alone and (found := alone.change(query, values)) is not None:
+            return found
+        from bythebook.database.transaction import execute, transaction
+
+        async with transaction(self.engine) as connection:
+            return await execute(connection, query, values)
 
     async def close(self) -> None:
+        if self._writer:
+            self._writer.close()
         if "engine" in self.__dict__:
             await self.engine.dispose()

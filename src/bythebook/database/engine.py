@@ -13,7 +13,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
 
 from bythebook.database.address import database_address
-from bythebook.database.database_file import REVISION, is_up_to_date
+from bythebook.database.database_file import PRAGMAS, REVISION, is_up_to_date
 from bythebook.database.transaction import is_failure, reason
 from bythebook.errors import StoreError
 
@@ -79,8 +79,7 @@ def make_engine(url: str) -> AsyncEngine:
 
 def _prepare_sqlite(connection: Any, _record: Any) -> None:
     cursor = connection.cursor()
-    # WAL lets readers go on beside a writer; NORMAL survives a killed process.
-    for pragma in ("journal_mode=WAL", "synchronous=NORMAL", "foreign_keys=ON"):
+    for pragma in PRAGMAS:
         cursor.execute(f"PRAGMA {pragma}")
     cursor.close()
 

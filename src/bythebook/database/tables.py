@@ -72,6 +72,7 @@ books = Table(
     Column("last_full_ingest", UtcDateTime),
     Column("last_incremental_update", UtcDateTime),
     Column("background", JSON),
+    Column("seen", String(64)),
 )
 
 files = Table(

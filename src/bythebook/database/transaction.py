@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext, suppress
+from datetime import datetime
 from typing import Any
 from weakref import WeakKeyDictionary
 
-from sqlalchemy import Engine, Executable, create_engine, event
+from sqlalchemy import JSON, Engine, Executable, bindparam, create_engine, event, text
 from sqlalchemy.exc import (
     DataError,
     DBAPIError,
@@ -19,7 +20,9 @@ from sqlalchemy.exc import (
 )
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
+from sqlalchemy.types import TypeEngine
 
+from bythebook.database.tables import UtcDateTime
 from bythebook.errors import StoreError
 
 # Seconds for a connection and all that is done with it: nobody waits for a database that hangs.
@@ -81,6 +84,22 @@ async def look_up(engine: AsyncEngine, query: Executable) -> list[dict[str, Any]
             return [dict(row) for row in connection.execute(query).mappings()]
     async with reading(engine) as patient:
         return [dict(row) for row in (await patient.execute(query)).mappings()]
+
+
+async def execute(
+    connection: AsyncConnection, query: str, values: Mapping[str, Any]
+) -> list[dict[str, Any]]:
+    """What a statement in SQL returns."""
+    typed = [bindparam(name, value, _type_of(value)) for name, value in values.items()]
+    result = await connection.execute(text(query).bindparams(*typed))
+    return [dict(row) for row in result.mappings()] if result.returns_rows else []
+
+
+def _type_of(value: Any) -> TypeEngine[Any] | None:
+    """Of a value that would not be stored as the tables want it; None leaves it to SQLAlchemy."""
+    if isinstance(value, datetime):
+        return UtcDateTime()
+    return JSON() if isinstance(value, list | dict) else None
 
 
 @asynccontextmanager

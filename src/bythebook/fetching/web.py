@@ -7,13 +7,13 @@ import codecs
 import zlib
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from importlib.metadata import version
 from types import TracebackType
 from typing import Self
 
 import httpcore
 import httpx
 
+from bythebook import __version__
 from bythebook.errors import SourceError
 from bythebook.fetching.guard import Guard, GuardedTransport, Unreachable
 from bythebook.fetching.urls import normalise
@@ -71,7 +71,7 @@ class Web:
             timeout=self.seconds,
             trust_env=False,
             headers={
-                "User-Agent": f"bythebook/{version('bythebook')}",
+                "User-Agent": f"bythebook/{__version__}",
                 "Accept": "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.5",
                 "Accept-Encoding": "gzip",
             },

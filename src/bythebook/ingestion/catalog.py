@@ -65,22 +65,22 @@ class Catalog:
 
     async def note_seen(self, book_id: str, seen: Mapping[str, list[int]]) -> None:
         """What the folder says of files whose rows need no other change."""
+        if not seen:
+            return
         rows = [{"file": file, "now": now} for file, now in seen.items()]
-        await self._note(book_id, rows, seen=bindparam("now"))
+        async with transaction(self.engine) as connection:
+            await _note(connection, book_id, rows, seen=bindparam("now"))
 
     async def doubt(self, book_id: str, doubted: Collection[str]) -> None:
         """Until these files are saved anew they are due: a run that dies may have changed their
-        points, and then what is noted of them is not true, even of a file that is changed back."""
+        points, and then what is noted of them is not true, even of a file that is changed back.
+        Nor is the book what its folder said it was."""
         rows = [{"file": file} for file in doubted]
-        await self._note(book_id, rows, chunker_version=NONE_KNOWN)
-
-    async def _note(self, book_id: str, rows: list[dict[str, Any]], **values: Any) -> None:
-        """The same columns of several files; each row names its file."""
-        if not rows:
-            return
-        of_file = (files.c.book_id == book_id, files.c.source_file == bindparam("file"))
-        async with transaction(self.engine) as connection:
-            await connection.execute(update(files).where(*of_file).values(**values), rows)
+        async with self._changing() as connection:
+            await connection.execute(
+                update(books).where(books.c.book_id == book_id).values(seen=None)
+            )
+            await _note(connection, book_id, rows, chunker_version=NONE_KNOWN)
 
     async def forget_file(self, book_id: str, source_file: str) -> None:
         async with transaction(self.engine) as connection:
@@ -98,6 +98,15 @@ async def write_files(connection: AsyncConnection, records: Sequence[IngestionRe
         named = [{"of": record.book_id, "named": record.source_file} for record in records]
         await connection.execute(DELETE_FILE, named)
         await connection.execute(insert(files), [record.model_dump() for record in records])
+
+
+async def _note(
+    connection: AsyncConnection, book_id: str, rows: list[dict[str, Any]], **values: Any
+) -> None:
+    """The same columns of several files; each row names its file."""
+    of_file = (files.c.book_id == book_id, files.c.source_file == bindparam("file"))
+    if rows:
+        await connection.execute(update(files).where(*of_file).values(**values), rows)
 
 
 async def _upsert_book(connection: AsyncConnection, book_id: str, values: dict[str, Any]) -> None:

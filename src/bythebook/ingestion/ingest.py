@@ -5,17 +5,18 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import Awaitable, Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import islice
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from bythebook.embedding.embedder import Embedder
 from bythebook.errors import StoreError
 from bythebook.index.store import VectorStore
-from bythebook.ingestion.catalog import Catalog
 from bythebook.ingestion.jobs import Jobs
+from bythebook.ingestion.known_books import KnownBooks
 from bythebook.ingestion.pages import Embedded, Page, PageWork, Reading
-from bythebook.ingestion.plan import Plan, make_plan
+from bythebook.ingestion.plan import Plan, folder_says, make_plan, nothing_new
 from bythebook.ingestion.points import all_points, book_filter
 from bythebook.ingestion.stamp import check_stamp
 from bythebook.interpreter import short_turns
@@ -26,6 +27,9 @@ from bythebook.models.state import IngestionRecord, IngestionState
 from bythebook.models.vocabulary import IngestionMode
 from bythebook.reading.layout import Book
 from bythebook.tracing.spans import note, spanned
+
+if TYPE_CHECKING:
+    from bythebook.ingestion.catalog import Catalog
 
 # Chunks embedded in one go: enough to keep every core busy, little enough to lose to a crash.
 BATCH_CHUNKS = 32
@@ -61,7 +65,7 @@ class Ingestion:
 
     book: Book
     job: IngestionJob
-    catalog: Catalog
+    known: KnownBooks
     jobs: Jobs
     embedder: Embedder
     open_store: OpenStore
@@ -70,6 +74,14 @@ class Ingestion:
     reading: Reading = asyncio.to_thread
     serving: bool = False
     on_progress: OnProgress = lambda _job: None
+    seen: str | None = field(default=None, init=False)
+    as_it_was: bool = field(default=False, init=False)
+
+    @cached_property
+    def catalog(self) -> Catalog:
+        from bythebook.ingestion.catalog import Catalog  # slow to import, for those who write
+
+        return Catalog(self.known)
 
     @property
     def mode(self) -> IngestionMode:
@@ -98,14 +110,16 @@ class Ingestion:
         after_crash = last is not None and last.status != "completed"
         known = await self._known_book()
         check_stamp(known, self.mode, self.embedder.name, self.collection)
-        state = await self.catalog.state(self.book.book_id, self.collection)
-        plan = await asyncio.to_thread(make_plan, self.book, state, self.mode, self.max_bytes)
-        self.job.total_files = plan.total_files
-        self.job.files_to_process = len(plan.process)
-        self.on_progress(self.job)
-        self.job.files_failed = len(plan.failed)
-        self.job.warnings = plan.warnings
         self.book_saved = known is not None and self.mode != "recreate"
+        self.seen = await asyncio.to_thread(folder_says, self.book, self.max_bytes)
+        settled = known is not None and not after_crash and self.mode == "incremental"
+        if settled and known and known.seen and known.seen == self.seen:
+            self.as_it_was = True
+            return Prepared(self._note_plan(nothing_new(self.book)))
+        state = await self.catalog.state(self.book.book_id, self.collection)
+        plan = self._note_plan(
+            await asyncio.to_thread(make_plan, self.book, state, self.mode, self.max_bytes)
+        )
         await self._note_seen(plan, state)
         if plan.nothing_to_do and known and not after_crash:
             return Prepared(plan)
@@ -119,6 +133,14 @@ class Ingestion:
         await self.catalog.doubt(self.book.book_id, touched)
         return Prepared(plan, store, fresh)
 
+    def _note_plan(self, plan: Plan) -> Plan:
+        self.job.total_files = plan.total_files
+        self.job.files_to_process = len(plan.process)
+        self.on_progress(self.job)
+        self.job.files_failed = len(plan.failed)
+        self.job.warnings = plan.warnings
+        return plan
+
     async def finish(self, store: VectorStore | None, deleted: Sequence[str]) -> None:
         """What is left to do when every file is in."""
         if store is not None:
@@ -127,7 +149,10 @@ class Ingestion:
             await store.optimize(serving=self.serving)
         self.job.files_skipped = self.job.total_files - self.job.files_processed
         self.job.warnings = _shortened(self.job.warnings)
-        await self.save_book()
+        if self.as_it_was:
+            await self.known.confirm(self.book.book_id, self._source)
+        else:  # a file that could not be read is to be tried again
+            await self.save_book(seen=None if self.job.files_failed else self.seen)
 
     async def _note_seen(self, plan: Plan, state: IngestionState) -> None:
         """So that the next run need not read again what this one read for nothing."""
@@ -138,7 +163,7 @@ class Ingestion:
         await self.catalog.note_seen(self.book.book_id, news)
 
     async def _known_book(self) -> BookInfo | None:
-        books = await self.catalog.known.all()
+        books = await self.known.all()
         return next((book for book in books if book.book_id == self.book.book_id), None)
 
     async def _forget(self, store: VectorStore) -> None:
@@ -232,20 +257,26 @@ class Ingestion:
         self.job.chunks_deleted += len(gone)
         self.job.files_deleted += was_known
 
-    async def save_book(self) -> None:
-        """Note the book with the stamp of this run."""
+    @property
+    def _source(self) -> str:
+        return self.job.source or str(self.book.root)
+
+    async def save_book(self, seen: str | None = None) -> None:
+        """Note the book with the stamp of this run; with what its folder said (`seen`) when all of
+        it is in."""
         values: dict[str, Any] = {
             "title": self.book.title,
             "language": self.book.language,
             "base_url": self.book.base_url,
-            "source": self.job.source or str(self.book.root),
+            "source": self._source,
             "collection_name": self.collection,
             "embedding_model": self.embedder.name,
             "dimension": self.embedder.dimension,
             "chunker_version": CHUNKER_VERSION,
+            "seen": seen,
         }
-        field = "last_incremental_update" if self.mode == "incremental" else "last_full_ingest"
-        await self.catalog.save_book(self.book.book_id, {**values, field: now()})
+        when = "last_incremental_update" if self.mode == "incremental" else "last_full_ingest"
+        await self.catalog.save_book(self.book.book_id, {**values, when: now()})
 
 
 def _shortened(warnings: list[str]) -> list[str]:

@@ -8,11 +8,8 @@ from contextlib import asynccontextmanager
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import insert, select, update
-from sqlalchemy.ext.asyncio import AsyncEngine
-
-from bythebook.database.tables import jobs
-from bythebook.database.transaction import reading, transaction
+from bythebook.database.database import Database
+from bythebook.database.database_file import as_told
 from bythebook.errors import BookError, BookNotFound
 from bythebook.models.chunk import now
 from bythebook.models.job import IngestionJob
@@ -20,13 +17,24 @@ from bythebook.models.vocabulary import IngestionMode, JobStatus
 
 INTERRUPTED = "The process ended before the job did; run the same ingest again to continue."
 STOPPED = "It was stopped; run the same ingest again to continue."
+# The table has all that a job has, but how long it took follows from the rest.
+COLUMNS = [name for name in IngestionJob.model_fields if name not in ("job_id", "duration_seconds")]
+
+ADD = f"""
+INSERT INTO jobs ({", ".join(COLUMNS)}) VALUES ({", ".join(f":{name}" for name in COLUMNS)})
+RETURNING job_id
+"""
+LAST_ENDED = """
+SELECT * FROM jobs WHERE book_id = :book_id AND status IN ('completed', 'failed')
+ORDER BY completed_at DESC, job_id DESC LIMIT 1
+"""
 
 
 class Jobs:
-    """The table of jobs."""
+    """The table of jobs, without SQLAlchemy where the database is a file."""
 
-    def __init__(self, engine: AsyncEngine) -> None:
-        self.engine = engine
+    def __init__(self, database: Database) -> None:
+        self.database = database
 
     async def start(self, book_id: str, mode: IngestionMode, source: str) -> IngestionJob:
         """A job that begins at once."""
@@ -39,34 +47,19 @@ class Jobs:
     async def _add(
         self, book_id: str, mode: IngestionMode, source: str, status: JobStatus
     ) -> IngestionJob:
-        values = {
-            "book_id": book_id,
-            "mode": mode,
-            "source": source,
-            "status": status,
-            "started_at": now(),
-        }
-        async with transaction(self.engine) as connection:
-            result = await connection.execute(insert(jobs).values(**values).returning(*jobs.c))
-            return _job(dict(result.mappings().one()))
+        job = IngestionJob(
+            job_id=0, book_id=book_id, mode=mode, source=source, status=status, started_at=now()
+        )
+        [row] = await self.database.change(ADD, **_values(job))
+        return job.model_copy(update=row)
 
     async def claim(self, job_id: int) -> bool:
         """Whether this caller, and nobody else, is the one to run a queued job."""
-        return await self._leave_queue(job_id, {"status": "running", "started_at": now()})
+        return await self._update(job_id, "queued", status="running", started_at=now())
 
     async def give_up(self, job_id: int, problem: BaseException) -> bool:
         """End a queued job that can't even begin."""
-        values = {
-            "status": "failed",
-            "completed_at": now(),
-            "error_message": _reason(problem),
-        }
-        return await self._leave_queue(job_id, values)
-
-    async def _leave_queue(self, job_id: int, values: dict[str, Any]) -> bool:
-        query = update(jobs).where(jobs.c.job_id == job_id, jobs.c.status == "queued")
-        async with transaction(self.engine) as connection:
-            return (await connection.execute(query.values(**values))).rowcount == 1
+        return await self._fail(job_id, "queued", _reason(problem))
 
     @asynccontextmanager
     async def failing(self, job: IngestionJob) -> AsyncIterator[None]:
@@ -82,23 +75,15 @@ class Jobs:
 
     async def save(self, job: IngestionJob) -> IngestionJob:
         """The job as it is now kept."""
-        values = job.model_dump(exclude={"job_id", "duration_seconds"})
-        async with transaction(self.engine) as connection:
-            await connection.execute(
-                update(jobs).where(jobs.c.job_id == job.job_id).values(**values)
-            )
+        values = _values(job)
+        await self._update(job.job_id, None, **values)
         return _job({"job_id": job.job_id, **values})
 
     async def get(self, job_id: int) -> IngestionJob:
-        async with reading(self.engine) as connection:
-            row = (
-                (await connection.execute(select(jobs).where(jobs.c.job_id == job_id)))
-                .mappings()
-                .first()
-            )
-        if row is None:
+        rows = await self.database.look_up("SELECT * FROM jobs WHERE job_id = :id", id=job_id)
+        if not rows:
             raise no_such_job(job_id)
-        return _job(dict(row))
+        return _job(rows[0])
 
     async def list(
         self,
@@ -109,40 +94,42 @@ class Jobs:
         statuses: Collection[JobStatus] | None = None,
     ) -> list[IngestionJob]:
         """Newest first; those of one book, of some books, in one of some states."""
-        query = select(jobs).order_by(jobs.c.job_id.desc()).limit(limit)
-        if book_id is not None:
-            query = query.where(jobs.c.book_id == book_id)
-        if books is not None:
-            query = query.where(jobs.c.book_id.in_(books))
-        if statuses is not None:
-            query = query.where(jobs.c.status.in_(statuses))
-        async with reading(self.engine) as connection:
-            rows = await connection.execute(query)
-            return [_job(dict(row)) for row in rows.mappings()]
+        query, values = "SELECT * FROM jobs WHERE 0 = 0", dict[str, Any]()
+        one = None if book_id is None else [book_id]
+        for column, wanted in (("book_id", one), ("book_id", books), ("status", statuses)):
+            if wanted is not None:
+                among = {f"value_{len(values) + number}": one for number, one in enumerate(wanted)}
+                # No list may be empty in SQL, and nothing is among NULL.
+                query += f" AND {column} IN ({', '.join(f':{name}' for name in among) or 'NULL'})"
+                values |= among
+        query += " ORDER BY job_id DESC"
+        if limit is not None:
+            query += " LIMIT :most"
+            values["most"] = limit
+        return [_job(row) for row in await self.database.look_up(query, **values)]
 
     async def last_ended(self, book_id: str) -> IngestionJob | None:
         """A job may wait while a younger one runs, so the last to end is not the last made."""
-        query = (
-            select(jobs)
-            .where(jobs.c.book_id == book_id, jobs.c.status.in_(("completed", "failed")))
-            .order_by(jobs.c.completed_at.desc(), jobs.c.job_id.desc())
-            .limit(1)
-        )
-        async with reading(self.engine) as connection:
-            row = (await connection.execute(query)).mappings().first()
-        return _job(dict(row)) if row else None
+        rows = await self.database.look_up(LAST_ENDED, book_id=book_id)
+        return _job(rows[0]) if rows else None
 
     async def fail_interrupted(self, is_alive: Callable[[str], Awaitable[bool]]) -> None:
         """Jobs that say "running" while nobody writes their book died with their process."""
-        running = await self.list(limit=None, statuses=["running"])
-        dead = [job.job_id for job in running if not await is_alive(job.book_id)]
-        if dead:
-            async with transaction(self.engine) as connection:
-                await connection.execute(
-                    update(jobs)
-                    .where(jobs.c.job_id.in_(dead), jobs.c.status == "running")
-                    .values(status="failed", completed_at=now(), error_message=INTERRUPTED)
-                )
+        for job in await self.list(limit=None, statuses=["running"]):
+            if not await is_alive(job.book_id):
+                await self._fail(job.job_id, "running", INTERRUPTED)
+
+    async def _fail(self, job_id: int, while_it_is: JobStatus, reason: str) -> bool:
+        values = {"status": "failed", "completed_at": now(), "error_message": reason}
+        return await self._update(job_id, while_it_is, **values)
+
+    async def _update(self, job_id: int, while_it_is: JobStatus | None, **values: Any) -> bool:
+        """Whether it was in that state, and so was changed."""
+        changes = ", ".join(f"{name} = :{name}" for name in values)
+        query = f"UPDATE jobs SET {changes} WHERE job_id = :id"
+        if while_it_is:
+            query, values = f"{query} AND status = :was", {**values, "was": while_it_is}
+        return bool(await self.database.change(f"{query} RETURNING job_id", id=job_id, **values))
 
 
 def no_such_job(job_id: int) -> BookNotFound:
@@ -161,8 +148,13 @@ def _reason(problem: BaseException) -> str:
     return f"Unexpected {type(problem).__name__}: {problem}"
 
 
+def _values(job: IngestionJob) -> dict[str, Any]:
+    return job.model_dump(include=set(COLUMNS))
+
+
 def _job(row: dict[str, Any]) -> IngestionJob:
-    started: datetime = row["started_at"]
-    completed: datetime | None = row["completed_at"]
+    told = as_told(row, ("started_at", "completed_at"), ("warnings",))
+    started: datetime = told["started_at"]
+    completed: datetime | None = told["completed_at"]
     seconds = int((completed - started).total_seconds()) if completed else None
-    return IngestionJob(**row, duration_seconds=seconds)
+    return IngestionJob(**told, duration_seconds=seconds)

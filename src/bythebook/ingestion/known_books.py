@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from time import monotonic
 from typing import Any
 
 from bythebook.database.database import Database
+from bythebook.database.database_file import as_told
 from bythebook.errors import BookNotFound
 from bythebook.models.book import BookInfo
+from bythebook.models.chunk import now
 
 # How long a book is taken to be as it was.
 RECENT_S = 1.0
+
+TIMES = ("last_full_ingest", "last_incremental_update")
 
 BOOKS = """
 SELECT
@@ -30,10 +33,13 @@ SELECT parent_doc_id FROM files
 WHERE book_id = :book_id
 AND (source_file LIKE :start ESCAPE '/' OR url LIKE :start ESCAPE '/')
 """
+CONFIRM = """
+UPDATE books SET source = :source, last_incremental_update = :now WHERE book_id = :book_id
+"""
 
 
 class KnownBooks:
-    """Read without SQLAlchemy where the database is a file."""
+    """Without SQLAlchemy where the database is a file."""
 
     def __init__(self, database: Database) -> None:
         self.database = database
@@ -73,6 +79,13 @@ class KnownBooks:
         recent = {book.book_id: book for book in await self.recent()}
         return recent.get(book_id) or await self.get(book_id)
 
+    async def confirm(self, book_id: str, source: str) -> None:
+        """An ingest found it as the last one left it."""
+        try:
+            await self.database.change(CONFIRM, book_id=book_id, source=source, now=now())
+        finally:
+            self.note_change()
+
     async def pages_with_prefix(self, book_id: str, prefix: str) -> list[str]:
         """Parent ids of the pages whose path or address begins so."""
         start = prefix.replace("/", "//").replace("%", "/%").replace("_", "/_") + "%"
@@ -96,11 +109,4 @@ def only_book(known: Sequence[BookInfo]) -> BookInfo:
 
 
 def _book(row: dict[str, Any]) -> BookInfo:
-    """SQLite stores JSON as text, and times as well, without their zone, which is UTC."""
-    told = dict(row)
-    for name in ("last_full_ingest", "last_incremental_update"):
-        if isinstance(row[name], str):
-            told[name] = f"{row[name]}+00:00"
-    if isinstance(row["background"], str):
-        told["background"] = json.loads(row["background"])
-    return BookInfo.model_validate(told)
+    return BookInfo.model_validate(as_told(row, TIMES, ("background",)))

@@ -15,8 +15,14 @@ async def forget_missing_files(store: VectorStore, catalog: Catalog, collection:
             continue
         indexed = await store.facet("source_file", book_filter(book.book_id), limit=1_000_000)
         state = await catalog.state(book.book_id, collection)
-        for file, record in state.records.items():
-            if indexed.get(file, 0) != record.chunk_count:
-                await catalog.forget_file(book.book_id, file)
-                forgotten += 1
+        lost = [
+            file
+            for file, record in state.records.items()
+            if indexed.get(file, 0) != record.chunk_count
+        ]
+        if lost:
+            await catalog.doubt(book.book_id, lost)
+        for file in lost:
+            await catalog.forget_file(book.book_id, file)
+        forgotten += len(lost)
     return forgotten

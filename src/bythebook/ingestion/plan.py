@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
+from bythebook import __version__
 from bythebook.errors import InputError
 from bythebook.models.chunk import CHUNKER_VERSION
 from bythebook.models.state import IngestionState
@@ -65,6 +67,28 @@ class Plan:
 
     def due(self, file: str) -> Due:
         return Due(self.placements[file], self.hashes[file], self.seen[file])
+
+
+def folder_says(book: Book, max_bytes: int) -> str | None:
+    """All that a plan is made of beside what the index has: as long as the folder says the same to
+    the same program, the files that were indexed need not even be compared with it. None while one
+    of them may be changing."""
+    digest = sha256(repr((__version__, CHUNKER_VERSION, max_bytes)).encode())
+    removed = None if book.removed is None else sorted(book.removed)
+    digest.update(repr((replace(book, removed=None), removed)).encode("utf-8", "replace"))
+    for file in book.files:
+        if (seen := look(book.root, file)) is None:
+            return None
+        digest.update(repr(seen).encode())
+    return digest.hexdigest()
+
+
+def nothing_new(book: Book) -> Plan:
+    """For a folder that says what it said when all of it was indexed."""
+    return Plan(
+        new=(), modified=(), moved=(), deleted=(), process=(), hashes={}, seen={}, heads={},
+        placements={}, total_files=len(book.files), warnings=list(book.problems),
+    )  # fmt: skip
 
 
 def make_plan(book: Book, state: IngestionState, mode: IngestionMode, max_bytes: int) -> Plan:

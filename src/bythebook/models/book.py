@@ -32,3 +32,5 @@ class BookInfo(BaseModel):
     last_full_ingest: AwareDatetime | None = None
     last_incremental_update: AwareDatetime | None = None
     background: Background | None = Field(default=None, exclude=True, repr=False)
+    # What its folder said when the index had all of it.
+    seen: str | None = Field(default=None, exclude=True, repr=False)

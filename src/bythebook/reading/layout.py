@@ -7,7 +7,7 @@ import re
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
@@ -227,26 +227,33 @@ def _find_pages(root: Path) -> tuple[list[str], list[str]]:
     link counts only when it leads to a file of the book."""
     files: list[str] = []
     problems: list[str] = []
-    for folder, names, file_names in os.walk(root, followlinks=False):
-        for name in sorted(names):
-            if (Path(folder) / name).is_symlink():
-                link = PurePosixPath((Path(folder) / name).relative_to(root).as_posix())
-                problems.append(f"{link} is a link to a folder and was not followed")
-        names[:] = sorted(
-            name for name in names if not name.startswith(".") and name not in IGNORED_FOLDERS
-        )
-        for name in sorted(file_names):
-            if name.startswith(".") or not name.lower().endswith(PAGE_SUFFIXES):
+    unvisited = [""]
+    while unvisited:
+        inside = unvisited.pop()
+        try:
+            with os.scandir(root / inside) as found:
+                entries = sorted(found, key=lambda entry: entry.name)
+        except OSError as problem:
+            problems.append(f"{inside or root} can't be read: {problem.strerror}")
+            continue
+        folders: list[str] = []
+        for entry in entries:
+            path = f"{inside}/{entry.name}" if inside else entry.name
+            if entry.name.startswith(".") or entry.name in IGNORED_FOLDERS:
                 continue
-            file = Path(folder) / name
-            relative = file.relative_to(root).as_posix()
-            if relative != relative.encode("utf-8", "ignore").decode("utf-8"):
-                problems.append(f"{relative!r} has a name that is not UTF-8 and was left out")
-                continue
-            if file.is_symlink() and not _leads_into(file, root):
-                problems.append(f"{relative} is a link that leads out of the book or nowhere")
-                continue
-            files.append(relative)
+            link = Path(entry.path) if entry.is_symlink() else None
+            if link and link.is_dir():
+                problems.append(f"{path} is a link to a folder and was not followed")
+            elif entry.is_dir(follow_symlinks=False):
+                folders.append(path)
+            elif entry.name.lower().endswith(PAGE_SUFFIXES):
+                if path != path.encode("utf-8", "ignore").decode("utf-8"):
+                    problems.append(f"{path!r} has a name that is not UTF-8 and was left out")
+                elif link and not _leads_into(link, root):
+                    problems.append(f"{path} is a link that leads out of the book or nowhere")
+                else:
+                    files.append(path)
+        unvisited += reversed(folders)
     return files, problems
 
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from importlib.metadata import version
 from typing import Any
 
 from fastapi import FastAPI
 from fastapi.routing import APIRoute
 
+from bythebook import __version__
 from bythebook.server.body import BodyLimit
 from bythebook.server.crowd import CrowdLimit
 from bythebook.server.envelope import Envelope
@@ -59,7 +59,7 @@ def make_app(settings: Settings, service: Service | None = None) -> FastAPI:
 
     app = FastAPI(
         title="bythebook",
-        version=version("bythebook"),
+        version=__version__,
         description=ABOUT,
         docs_url=None,
         redoc_url=None,

@@ -6,12 +6,12 @@ import asyncio
 import logging
 import time
 from collections.abc import Awaitable, Callable
-from importlib.metadata import version
 from weakref import WeakKeyDictionary
 
 from sqlalchemy import text
 from sqlalchemy.exc import SQLAlchemyError
 
+from bythebook import __version__
 from bythebook.database.transaction import reading
 from bythebook.embedding.remote import RemoteEmbedder
 from bythebook.errors import BookError, StoreError
@@ -87,7 +87,7 @@ class HealthWatch:
         down = {name for name, one in dependencies.items() if one.status == "down"}
         self._found = Health(
             status="down" if down.intersection(VITAL) else "degraded" if down else "ok",
-            version=version("bythebook"),
+            version=__version__,
             uptime_seconds=int(time.monotonic() - STARTED),
             timestamp=iso(now()),
             dependencies=dependencies,
@@ -213,7 +213,7 @@ async def make_info(service: Service, may_read: Callable[[str], bool]) -> Info:
     books = await service.library.books()
     return Info(
         name="bythebook",
-        version=version("bythebook"),
+        version=__version__,
         books=[_readable(book) for book in books if may_read(book.book_id)],
         answerer="language model" if service.settings.uses_language_model else "built-in",
         model=service.assistant.model_name,

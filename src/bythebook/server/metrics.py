@@ -5,7 +5,6 @@ from __future__ import annotations
 import platform
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from importlib.metadata import version
 from typing import Any, get_args
 
 from prometheus_client import (
@@ -20,6 +19,7 @@ from prometheus_client import (
 )
 from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4
 
+from bythebook import __version__
 from bythebook.models.answer import Answer
 from bythebook.models.confidence import ConfidenceLevel
 from bythebook.models.health import Health
@@ -48,7 +48,7 @@ class Metrics:
         self.registry = registry = CollectorRegistry()
         ProcessCollector(registry=registry)
         Info("bythebook_build", "What is running.", registry=registry).info(
-            {"version": version("bythebook"), "python": platform.python_version()}
+            {"version": __version__, "python": platform.python_version()}
         )
 
         def counter(name: str, what: str, *labels: str) -> Counter:

@@ -10,9 +10,9 @@ import threading
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from importlib.metadata import version
 from typing import TYPE_CHECKING
 
+from bythebook import __version__
 from bythebook.errors import ConfigurationError
 from bythebook.tracing.spans import Headers, send_by
 
@@ -65,7 +65,7 @@ class _Sender:
         self._propagator = TraceContextTextMapPropagator()
         self._kinds = {"request": trace.SpanKind.SERVER, "model": trace.SpanKind.CLIENT}
         _troubles.listen()
-        about = {"service.name": service_name, "service.version": version("bythebook")}
+        about = {"service.name": service_name, "service.version": __version__}
         self._provider = TracerProvider(resource=Resource.create(about), shutdown_on_exit=False)
         whole = os.environ.get(WHOLE_ADDRESS) or f"{endpoint.rstrip('/')}/v1/traces"
         self._exporter = OTLPSpanExporter(endpoint=whole)
@@ -76,7 +76,7 @@ class _Sender:
                 f"A setting of OpenTelemetry can't be used: {problem}",
                 action="Look at the variables that begin with OTEL_BSP_.",
             ) from problem
-        self._tracer = self._provider.get_tracer("bythebook", version("bythebook"))
+        self._tracer = self._provider.get_tracer("bythebook", __version__)
 
     def start(
         self, name: str, parent: Span | None, caller: Headers | None, since: int | None

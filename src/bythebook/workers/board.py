@@ -12,8 +12,9 @@ from datetime import timedelta
 from typing import Any
 
 from sqlalchemy import Interval, delete, func, insert, literal, select, update
-from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
+from sqlalchemy.ext.asyncio import AsyncConnection
 
+from bythebook.database.database import Database
 from bythebook.database.tables import jobs, plans, shares
 from bythebook.database.transaction import reading, transaction
 from bythebook.ingestion.catalog import write_files
@@ -58,10 +59,10 @@ class Share:
 class Board:
     """The tables of plans and shares. `lease` is how long a plan lives without any worker."""
 
-    def __init__(self, engine: AsyncEngine, lease: timedelta) -> None:
-        self.engine = engine
+    def __init__(self, database: Database, lease: timedelta) -> None:
+        self.engine = database.engine
         self.lease = lease
-        self.jobs = Jobs(engine)
+        self.jobs = Jobs(database)
 
     async def claim(self, job_id: int, book_id: str) -> bool:
         """Make a queued job one that workers share out; False if it is not queued any more."""

@@ -84,7 +84,7 @@ class Worker:
     ) -> None:
         self.lease = timedelta(seconds=library.settings.worker_lease)
         self.patience = library.settings.shutdown_seconds
-        self.board = Board(library.engine, self.lease * PLAN_LEASES)
+        self.board = Board(library.database, self.lease * PLAN_LEASES)
         self.steps = Steps(library, self.board, DatabaseLocks(library.engine), before)
         self.concurrency = concurrency
         self.stop = stop
