@@ -28,7 +28,8 @@ import onnxruntime  # type: ignore[import-untyped]
 from numpy.typing import NDArray
 from tokenizers import Tokenizer
 
-from bythebook.embedding.minilm import END, START, WINDOW, MiniLM
+from bythebook.embedding.minilm import MiniLM
+from bythebook.embedding.model import END, START, WINDOW
 from bythebook.embedding.weights_file import checked_file
 from bythebook.embedding.windows import even_windows
 

@@ -18,7 +18,7 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 
 from booktext import WriteBook
 from bythebook.database.engine import open_database
-from bythebook.embedding import minilm
+from bythebook.embedding import model
 from bythebook.library import Library, sample_book
 from bythebook.settings import Settings
 from postgres_server import new_database, postgres_server
@@ -55,7 +55,7 @@ def _own_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 def _one_model() -> Iterator[None]:
     """The built-in model is read and checked once for each worker, not for each library."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(minilm, "_open", cache(minilm._open))
+        patch.setattr(model, "_open", cache(model._open))
         yield
 
 

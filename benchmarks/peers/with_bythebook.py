@@ -2,6 +2,13 @@
 
 from __future__ import annotations
 
+import sys
+
+if sys.argv[1:] == ["ahead"]:  # what `bythebook ask` and `bythebook search` begin with
+    from bythebook.embedding import ahead
+
+    ahead.begin()
+
 import asyncio
 import time
 from pathlib import Path

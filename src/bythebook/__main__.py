@@ -1,6 +1,23 @@
 """`python -m bythebook` is the same as `bythebook`."""
 
-from bythebook.cli.app import main
+from __future__ import annotations
+
+import sys
+
+# Those that ask once, and wait for little but what is loaded.
+ASKING = ("ask", "chat", "search")
+
+
+def main() -> None:
+    """The command line, behind what has to happen before it is imported."""
+    if sys.argv[1:2] and sys.argv[1] in ASKING and "--help" not in sys.argv:
+        from bythebook.embedding import ahead
+
+        ahead.begin()
+    from bythebook.cli.app import main as run
+
+    run()
+
 
 if __name__ == "__main__":
     main()

@@ -15,9 +15,9 @@ async def test_the_vectors_are_the_same() -> None:
     embedder, processes = MiniLM(threads=2), Processes(2)
     alone = await embedder.embed_documents(TEXTS)
     embedder.stay_in(processes)
-    beside, *_ = await asyncio.gather(
+    beside, _ = await asyncio.gather(
         embedder.embed_documents(TEXTS * 2),
-        *(embedder.embed_query("What is a node?") for _ in range(20)),
+        asyncio.gather(*(embedder.embed_query("What is a node?") for _ in range(20))),
     )
     assert beside.tobytes() == alone.tobytes() * 2
     assert embedder.texts_embedded == 3 * len(TEXTS)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import numpy as np
+from array import array
+
 import pytest
-from numpy.typing import NDArray
 
 from bythebook.embedding import recent
 from bythebook.embedding.minilm import MiniLM
@@ -15,9 +15,9 @@ async def test_the_last_questions_are_remembered(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(recent, "MOST", 2)
     asked: list[str] = []
 
-    async def embed(text: str) -> NDArray[np.float32]:
+    async def embed(text: str) -> array[float]:
         asked.append(text)
-        return np.array([len(text)], np.float32)
+        return array("f", [len(text)])
 
     queries = RecentQueries(embed)
     for text in ("one", "three", "one", "eleven", "one", "three"):
@@ -31,6 +31,5 @@ async def test_a_question_has_the_same_vector_each_time() -> None:
     embedder = MiniLM(threads=1)
     first = await embedder.embed_query("What is a node?")
     again = await embedder.embed_query("What is a node?")
-    assert again is first and not first.flags.writeable
-    assert (first != await embedder.embed_query("What is an edge?")).any()
+    assert again is first != await embedder.embed_query("What is an edge?")
     await embedder.close()

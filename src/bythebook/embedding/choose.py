@@ -17,6 +17,7 @@ def make_embedder(settings: Settings) -> Embedder:
         from bythebook.embedding.cohere import CohereEmbedder
 
         return CohereEmbedder.from_settings(settings)
+    from bythebook.embedding.ahead import begun
     from bythebook.embedding.minilm import MiniLM
 
-    return MiniLM(threads=settings.embedding_threads)
+    return MiniLM(threads=settings.embedding_threads, ahead=begun())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Protocol
 
@@ -28,8 +29,9 @@ class Embedder(Protocol):
     async def embed_documents(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """One row for each text, in the order given."""
 
-    async def embed_query(self, text: str) -> NDArray[np.float32]:
-        """One vector, to be compared with those of documents."""
+    async def embed_query(self, text: str) -> array[float]:
+        """One vector, to be compared with those of documents. It is kept for the next who asks the
+        same, so nobody changes it."""
 
     async def check(self) -> None:
         """Embed one word now, whatever is remembered; raises what is wrong."""

@@ -3,13 +3,9 @@ next reader who clicks the same suggestion."""
 
 from __future__ import annotations
 
+from array import array
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
 
 # About two megabytes with 384 numbers each.
 MOST = 1000
@@ -18,16 +14,15 @@ MOST = 1000
 class RecentQueries:
     """Asks `embed` only for what it has not been asked lately."""
 
-    def __init__(self, embed: Callable[[str], Awaitable[NDArray[np.float32]]]) -> None:
+    def __init__(self, embed: Callable[[str], Awaitable[array[float]]]) -> None:
         self._embed = embed
-        self._vectors: OrderedDict[str, NDArray[np.float32]] = OrderedDict()
+        self._vectors: OrderedDict[str, array[float]] = OrderedDict()
 
-    async def vector(self, text: str) -> NDArray[np.float32]:
+    async def vector(self, text: str) -> array[float]:
         if (known := self._vectors.get(text)) is not None:
             self._vectors.move_to_end(text)
             return known
         vector = await self._embed(text)
-        vector.flags.writeable = False  # it is everybody's now
         self._vectors[text] = vector
         if len(self._vectors) > MOST:
             self._vectors.popitem(last=False)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import math
 from abc import ABC, abstractmethod
+from array import array
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
@@ -90,12 +91,12 @@ class RemoteEmbedder(ABC):
         parts = [task.result() for task in tasks]
         return np.concatenate([np.empty((0, self.dimension), np.float32), *parts])
 
-    async def embed_query(self, text: str) -> NDArray[np.float32]:
+    async def embed_query(self, text: str) -> array[float]:
         return await self._recent.vector(text)
 
-    async def _embed_query(self, text: str) -> NDArray[np.float32]:
-        rows = await self._embed([_sendable(text)], "query")
-        return rows.reshape(self.dimension)
+    async def _embed_query(self, text: str) -> array[float]:
+        [row] = await self._embed([_sendable(text)], "query")
+        return array("f", row.tobytes())
 
     async def check(self) -> None:
         """Embed one word in one attempt, past all that wait their turn; raises what is wrong."""

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+from array import array
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from bythebook.embedding.embedder import Embedder
 from bythebook.errors import ConfigurationError, InputError, StoreError
@@ -51,12 +51,6 @@ from bythebook.retrieval.states import (
 )
 from bythebook.retrieval.weights import WordWeights, weight_of
 from bythebook.tracing.spans import span
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    Vector = NDArray[np.float32]
 
 # Candidates each half brings: enough that a passage good in both is never missed.
 CANDIDATES = 50
@@ -225,7 +219,7 @@ class Searcher:
                 )
 
     async def gather(
-        self, index: Reads, book: BookInfo, selection: Filter, vector: Vector, text: str
+        self, index: Reads, book: BookInfo, selection: Filter, vector: array[float], text: str
     ) -> Evidence:
         """Both halves and the weight of each word, then the cosines of what only words found.
 
@@ -296,7 +290,7 @@ def _weighed(
     return weigh(text, book.language, evidence.weights, sights)
 
 
-def _dense(vector: Vector, selection: Filter) -> QueryRequest:
+def _dense(vector: array[float], selection: Filter) -> QueryRequest:
     return QueryRequest(
         query=vector.tolist(),
         using=DENSE,

@@ -1,0 +1,130 @@
+"""The model in a child process: the same vectors, and nothing depends on it."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from booktext import TOPICS
+from bythebook.embedding import ahead
+from bythebook.embedding.minilm import MiniLM
+
+TEXTS = [*TOPICS.values(), "\ud800 lone", "", "long " * 1000]
+ASKING = """
+import os, signal, sys
+children, fork = [], os.fork
+os.fork = lambda: children.append(fork()) or children[-1]
+from bythebook.embedding import ahead
+ahead.begin()
+import asyncio
+from bythebook.embedding.choose import make_embedder
+from bythebook.settings import Settings
+
+async def main():
+    texts = eval(sys.stdin.read())
+    embedder = make_embedder(Settings())
+    question = await embedder.embed_query(texts[0])
+    print("numpy" in sys.modules)
+    rows = await embedder.embed_documents(texts)
+    if sys.argv[1] == "killed":
+        os.kill(children[0], signal.SIGKILL)
+    again = await embedder.embed_documents(texts)
+    print(question.tobytes() == rows[0].tobytes(), rows.tobytes() == again.tobytes())
+    print("onnxruntime" in sys.modules, embedder.texts_embedded)
+    print(rows.tobytes().hex())
+    await embedder.close()
+
+asyncio.run(main())
+"""
+STUCK = """
+import os, sys, time
+from bythebook.embedding import ahead, model
+
+def load(_model):
+    while not os.path.exists(sys.argv[1]):
+        time.sleep(0.05)
+
+model.Model.load = load
+ahead.begin()
+print("done")
+"""
+
+
+def run(program: str, *words: str, told: str = "") -> str:
+    done = subprocess.run(
+        [sys.executable, "-c", program, *words],
+        input=told,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == 0 and not done.stderr, done.stderr
+    return done.stdout
+
+
+@pytest.mark.parametrize(("child", "loaded_itself"), [("alive", False), ("killed", True)])
+async def test_the_vectors_are_the_same(child: str, loaded_itself: bool) -> None:
+    embedder = MiniLM(threads=2)
+    expected = await embedder.embed_documents(TEXTS)
+    await embedder.close()
+    assert run(ASKING, child, told=ascii(TEXTS)).splitlines() == [
+        "False",
+        "True True",
+        f"{loaded_itself} {2 * len(TEXTS)}",
+        expected.tobytes().hex(),
+    ]
+
+
+@pytest.fixture
+def child() -> Iterator[tuple[int, ahead.Ahead]]:
+    """A process that serves, and the side that asks it."""
+    asks_read, asks = os.pipe()
+    answers, answers_write = os.pipe()
+    program = f"from bythebook.embedding import ahead; ahead._serve({asks_read}, {answers_write})"
+    ends = (asks_read, answers_write)
+    with subprocess.Popen([sys.executable, "-c", program], pass_fds=ends) as serving:
+        for end in ends:
+            os.close(end)
+        side = ahead.Ahead(asks, answers)
+        yield serving.pid, side
+        side.close()
+        assert serving.wait(timeout=60) == 0
+
+
+def test_it_ends_with_its_parent_and_not_before(child: tuple[int, ahead.Ahead]) -> None:
+    pid, side = child
+    assert len(side.vectors(["one", "two"], 384) or b"") == 2 * 384 * 4
+    os.kill(pid, signal.SIGINT)
+    time.sleep(0.2)
+    assert len(side.vectors(["three"], 384) or b"") == 384 * 4
+    assert side.vectors([], 384) == b""
+
+
+def test_who_reads_the_output_does_not_wait_for_the_child(tmp_path: Path) -> None:
+    go_on = tmp_path / "go on"
+    try:
+        assert run(STUCK, str(go_on)) == "done\n"
+    finally:
+        go_on.touch()
+
+
+def test_a_damaged_model_is_told_by_the_command(
+    tmp_path: Path, ingested_sample: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The child says nothing; the parent, which then has to load the model itself, does."""
+    package = shutil.copytree(Path(ahead.__file__).parents[1], tmp_path / "bythebook")
+    (package / "embedding" / "weights" / "model.onnx").write_bytes(b"damaged")
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    monkeypatch.setenv("BYTHEBOOK_HOME", str(shutil.copytree(ingested_sample, tmp_path / "home")))
+    command = [sys.executable, "-m", "bythebook", "search", "drones"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode != 0 and "model.onnx" in done.stderr and "is damaged" in done.stderr
