@@ -44,30 +44,37 @@ async def main():
 
 asyncio.run(main())
 """
+BEGIN = "from bythebook.embedding import ahead; ahead.begin(); "
+GONE = """
+import os
+try:
+    os.waitpid(-1, 0)
+except ChildProcessError:
+    print("gone")
+"""
 STUCK = """
 import os, sys, time
 from bythebook.embedding import ahead, model
 
 def load(_model):
-    while not os.path.exists(sys.argv[1]):
+    while os.path.exists(sys.argv[1]):
         time.sleep(0.05)
 
 model.Model.load = load
 ahead.begin()
+if sys.argv[2] == "killed":
+    print("done", flush=True)
+    os.kill(os.getpid(), 9)
 print("done")
 """
 
 
 def run(program: str, *words: str, told: str = "") -> str:
+    command = [sys.executable, "-c", program, *words]
     done = subprocess.run(
-        [sys.executable, "-c", program, *words],
-        input=told,
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
+        command, input=told, capture_output=True, text=True, timeout=60, check=False
     )
-    assert done.returncode == 0 and not done.stderr, done.stderr
+    assert not done.stderr
     return done.stdout
 
 
@@ -85,7 +92,7 @@ async def test_the_vectors_are_the_same(child: str, loaded_itself: bool) -> None
 
 
 @pytest.fixture
-def child() -> Iterator[tuple[int, ahead.Ahead]]:
+def child() -> Iterator[tuple[subprocess.Popen[bytes], ahead.Ahead]]:
     """A process that serves, and the side that asks it."""
     asks_read, asks = os.pipe()
     answers, answers_write = os.pipe()
@@ -94,27 +101,39 @@ def child() -> Iterator[tuple[int, ahead.Ahead]]:
     with subprocess.Popen([sys.executable, "-c", program], pass_fds=ends) as serving:
         for end in ends:
             os.close(end)
-        side = ahead.Ahead(asks, answers)
-        yield serving.pid, side
+        side = ahead.Ahead(serving.pid, asks, answers)
+        yield serving, side
         side.close()
-        assert serving.wait(timeout=60) == 0
 
 
-def test_it_ends_with_its_parent_and_not_before(child: tuple[int, ahead.Ahead]) -> None:
-    pid, side = child
+def test_it_ends_with_its_parent_and_not_before(
+    child: tuple[subprocess.Popen[bytes], ahead.Ahead],
+) -> None:
+    serving, side = child
     assert len(side.vectors(["one", "two"], 384) or b"") == 2 * 384 * 4
-    os.kill(pid, signal.SIGINT)
+    serving.send_signal(signal.SIGINT)
     time.sleep(0.2)
     assert len(side.vectors(["three"], 384) or b"") == 384 * 4
     assert side.vectors([], 384) == b""
+    side._asks.close()
+    assert serving.wait(timeout=60) == 0
+    side._child = None
+    assert side.vectors(["four"], 384) is None
 
 
-def test_who_reads_the_output_does_not_wait_for_the_child(tmp_path: Path) -> None:
-    go_on = tmp_path / "go on"
+@pytest.mark.parametrize("parent", ["ended", "killed"])
+def test_who_reads_the_output_does_not_wait_for_the_child(tmp_path: Path, parent: str) -> None:
+    stays = tmp_path / "stays"
+    stays.touch()
     try:
-        assert run(STUCK, str(go_on)) == "done\n"
+        assert run(STUCK, str(stays), parent) == "done\n"
     finally:
-        go_on.touch()
+        stays.unlink()
+
+
+def test_nothing_is_left_of_it() -> None:
+    program = f"{BEGIN}ahead.begun().close(); ahead.begun().close()\n{GONE}"
+    assert run(program) == "gone\n"
 
 
 def test_a_damaged_model_is_told_by_the_command(

@@ -3,12 +3,14 @@ who asks one question from the command line waits for the longer of the two and 
 
 from __future__ import annotations
 
+import atexit
 import json
 import os
 import signal
 import struct
 import threading
 from collections.abc import Sequence
+from contextlib import suppress
 
 LENGTH = struct.Struct("<I")
 NUMBER_BYTES = 4
@@ -18,7 +20,8 @@ class Ahead:
     """The parent's side. A child that is not there any more is no misfortune: who is told nothing
     loads the model itself."""
 
-    def __init__(self, asks: int, answers: int) -> None:
+    def __init__(self, child: int, asks: int, answers: int) -> None:
+        self._child: int | None = child
         self._asks = os.fdopen(asks, "wb", buffering=0)
         self._answers = os.fdopen(answers, "rb")
         self._turn = threading.Lock()
@@ -36,8 +39,15 @@ class Ahead:
         return answer if len(answer) == wanted else None
 
     def close(self) -> None:
+        """End the child now, and leave nothing of it: not every container clears up after a parent
+        that has gone."""
+        child, self._child = self._child, None
         self._asks.close()
         self._answers.close()
+        if child is not None:
+            with suppress(OSError):  # it may have ended, and be cleared up, already
+                os.kill(child, signal.SIGKILL)
+                os.waitpid(child, 0)
 
 
 _begun: Ahead | None = None
@@ -51,7 +61,8 @@ def begin() -> None:
         return
     asks_read, asks = os.pipe()
     answers, answers_write = os.pipe()
-    if os.fork() == 0:
+    child = os.fork()
+    if child == 0:
         try:
             os.close(asks)
             os.close(answers)
@@ -60,7 +71,8 @@ def begin() -> None:
             os._exit(0)
     os.close(asks_read)
     os.close(answers_write)
-    _begun = Ahead(asks, answers)
+    _begun = Ahead(child, asks, answers)
+    atexit.register(_begun.close)
 
 
 def begun() -> Ahead | None:
