@@ -112,8 +112,8 @@ class Ingestion:
         check_stamp(known, self.mode, self.embedder.name, self.collection)
         self.book_saved = known is not None and self.mode != "recreate"
         self.seen = await asyncio.to_thread(folder_says, self.book, self.max_bytes)
-        settled = known is not None and not after_crash and self.mode == "incremental"
-        if settled and known and known.seen and known.seen == self.seen:
+        said = known.seen if known and not after_crash and self.mode == "incremental" else None
+        if said is not None and said == self.seen:
             self.as_it_was = True
             return Prepared(self._note_plan(nothing_new(self.book)))
         state = await self.catalog.state(self.book.book_id, self.collection)
