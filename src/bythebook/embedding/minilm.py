@@ -56,9 +56,10 @@ class MiniLM:
         self._processes = processes
 
     async def embed_documents(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        import numpy as np
+        asked = self._ask_ahead(texts)
+        import numpy as np  # slow the first time, and the other process is at work meanwhile
 
-        if (found := await self._ask_ahead(texts)) is not None:
+        if asked and (found := await asked) is not None:
             self.texts_embedded += len(texts)
             return np.frombuffer(found, np.float32).reshape(len(texts), self.dimension)
         waiting = [self._begin(text) for text in texts]
@@ -81,21 +82,17 @@ class MiniLM:
         return await self._recent.vector(text)
 
     async def _embed_query(self, text: str) -> array[float]:
-        if (found := await self._ask_ahead([text])) is not None:
+        if (asked := self._ask_ahead([text])) and (found := await asked) is not None:
             return array("f", found)
         loop = asyncio.get_running_loop()
         vector = await loop.run_in_executor(self._queries, self._model.vector, text)
         return array("f", vector.tobytes())
 
-    async def _ask_ahead(self, texts: Sequence[str]) -> bytes | None:
+    def _ask_ahead(self, texts: Sequence[str]) -> asyncio.Future[bytes | None] | None:
         if self._ahead is None:
             return None
         loop = asyncio.get_running_loop()
-        ask = self._ahead.vectors
-        found = await loop.run_in_executor(self._queries, ask, texts, self.dimension)
-        if found is None:
-            self._ahead = None
-        return found
+        return loop.run_in_executor(self._queries, self._ahead.vectors, texts, self.dimension)
 
     async def check(self) -> None:
         await self._embed_query("book")
