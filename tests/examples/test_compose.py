@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-import tomllib
 from typing import Any
 
+from bythebook import __version__
 from examples.example_files import EXAMPLES, PINNED, SETTINGS, documents, open_routes
 
 FOLDER = EXAMPLES / "compose"
@@ -33,8 +33,7 @@ def test_every_image_is_pinned() -> None:
 
 
 def test_our_image_is_of_this_version() -> None:
-    project = tomllib.loads((EXAMPLES.parent / "pyproject.toml").read_text(encoding="utf-8"))
-    assert SERVICES["bythebook"]["image"] == f"bythebook:{project['project']['version']}"
+    assert SERVICES["bythebook"]["image"] == f"bythebook:{__version__}"
 
 
 def test_every_service_is_watched_and_our_probe_asks_a_route() -> None:
