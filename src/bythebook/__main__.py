@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 
 # Those that ask once, and wait for little but what is loaded.
@@ -10,7 +11,8 @@ ASKING = ("ask", "chat", "search")
 
 def main() -> None:
     """The command line, behind what has to happen before it is imported."""
-    if sys.argv[1:2] and sys.argv[1] in ASKING and "--help" not in sys.argv:
+    asks = sys.argv[1:2] and sys.argv[1] in ASKING and "--help" not in sys.argv
+    if asks and os.environ.get("BYTHEBOOK_EMBEDDER", "built-in") == "built-in":
         from bythebook.embedding import ahead
 
         ahead.begin()

@@ -14,6 +14,8 @@ from pathlib import Path
 import pytest
 
 from booktext import TOPICS
+from bythebook.__main__ import main
+from bythebook.cli import app
 from bythebook.embedding import ahead
 from bythebook.embedding.minilm import MiniLM
 
@@ -147,3 +149,27 @@ def test_a_damaged_model_is_told_by_the_command(
     command = [sys.executable, "-m", "bythebook", "search", "drones"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode != 0 and "model.onnx" in done.stderr and "is damaged" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "embedder", "begins"),
+    [
+        (["search", "drones"], None, True),
+        (["ask", "What?"], "built-in", True),
+        (["ask", "What?"], "openai", False),
+        (["ask", "--help"], None, False),
+        (["ingest", "ask"], None, False),
+        ([], None, False),
+    ],
+)
+def test_which_commands_have_one(
+    monkeypatch: pytest.MonkeyPatch, words: list[str], embedder: str | None, begins: bool
+) -> None:
+    done: list[str] = []
+    monkeypatch.setattr(sys, "argv", ["bythebook", *words])
+    if embedder:
+        monkeypatch.setenv("BYTHEBOOK_EMBEDDER", embedder)
+    monkeypatch.setattr(ahead, "begin", lambda: done.append("begun"))
+    monkeypatch.setattr(app, "main", lambda: done.append("run"))
+    main()
+    assert done == (["begun", "run"] if begins else ["run"])

@@ -7,6 +7,7 @@ import hmac
 import json
 import os
 import subprocess
+import time
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -271,6 +272,28 @@ async def test_a_pull_that_hangs_is_ended(checkout: Path, tmp_path: Path) -> Non
     with pytest.raises(asyncio.CancelledError):
         await pulling
     await until(lambda: asyncio.to_thread(has_ended, process))
+
+
+async def test_a_pull_that_is_stopped_while_it_starts_leaves_nothing(
+    checkout: Path, tmp_path: Path
+) -> None:
+    """At whichever of the first steps: git is there before we have heard of it."""
+    line, begun = tmp_path / "slow", tmp_path / "begun"
+    line.write_text(f"#!/bin/sh\necho $$ >> '{begun}'\nexec sleep 600\n")
+    line.chmod(0o755)
+    git(checkout, "config", "core.sshCommand", str(line))
+    git(checkout, "remote", "set-url", "origin", "user:secret@127.0.0.1:book")
+    for steps in range(12):
+        pulling = asyncio.create_task(pull(checkout))
+        for _ in range(steps):
+            await asyncio.sleep(0)
+        time.sleep(0.2)  # noqa: ASYNC251 - so that git goes on and nothing else does
+        pulling.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await pulling
+    processes = [int(process) for process in begun.read_text().split()]
+    assert processes
+    await until(lambda: asyncio.to_thread(lambda: all(map(has_ended, processes))), seconds=20)
 
 
 def has_ended(process: int) -> bool:

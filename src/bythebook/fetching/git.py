@@ -7,6 +7,7 @@ import os
 import re
 import signal
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 # A service may have been started by git itself; its repository is not the book's.
@@ -29,8 +30,8 @@ async def run_git(
     """What git printed. It asks nothing and runs no hook; its children end with it."""
     kept = {name: value for name, value in os.environ.items() if name not in NOT_INHERITED}
     options = [part for setting in settings for part in ("-c", setting)]
-    try:
-        process = await asyncio.create_subprocess_exec(
+    starting = asyncio.ensure_future(
+        asyncio.create_subprocess_exec(
             "git",
             *("-c", "core.hooksPath=/dev/null", *options, "-C", str(folder)),
             *arguments,
@@ -40,6 +41,14 @@ async def run_git(
             env={**kept, "GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C", **(environment or {})},
             start_new_session=True,  # no terminal to ask on, and one group to end
         )
+    )
+    try:
+        process = await asyncio.shield(starting)
+    except asyncio.CancelledError:
+        # Whoever stops the start itself ends git alone, and then waits for its children.
+        with suppress(OSError):
+            await _end(await starting)
+        raise
     except FileNotFoundError as problem:
         raise GitFailed("the program git is not installed") from problem
     except OSError as problem:
@@ -50,14 +59,20 @@ async def run_git(
     except TimeoutError as problem:
         raise GitFailed(f"it took longer than {seconds:.0f} s") from problem
     finally:
-        if process.returncode is None:
-            os.killpg(process.pid, signal.SIGKILL)
-            await process.wait()
+        await _end(process)
     text = said.decode("utf-8", "replace").strip()
     if process.returncode:
         lines = SECRET_IN_ADDRESS.sub("//", text).splitlines()
         raise GitFailed(_reason(lines) or f"it ended with status {process.returncode}")
     return text
+
+
+async def _end(process: asyncio.subprocess.Process) -> None:
+    """With all its children."""
+    if process.returncode is None:
+        with suppress(ProcessLookupError):  # it has just ended, and nobody has noted it yet
+            os.killpg(process.pid, signal.SIGKILL)
+        await process.wait()
 
 
 def _reason(lines: Sequence[str]) -> str:
