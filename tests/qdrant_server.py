@@ -25,6 +25,8 @@ from shared_server import State, free_port, give_up, room_in_memory, shared_serv
 
 _BINARY = Path(__file__).parent.parent / ".tools" / "qdrant"
 _SECONDS_TO_START = 120
+# Where Debian keeps the libraries of another processor.
+_LIBRARIES = "/usr/x86_64-linux-gnu"
 
 
 @contextmanager
@@ -46,7 +48,7 @@ def _command() -> list[str]:
     emulator = shutil.which("qemu-x86_64-static")
     if emulator is None:
         give_up("The Qdrant server needs qemu-user-static here; run scripts/get_qdrant.sh.")
-    return [str(emulator), str(_BINARY)]
+    return [str(emulator), "-L", _LIBRARIES, str(_BINARY)]
 
 
 def _start(command: list[str], folder: Path) -> State:
