@@ -64,6 +64,7 @@ bench: install-dev
 
 # Beside LangChain, LlamaIndex, Haystack, txtai and RAGLite: hours, 10 GB; can be stopped and resumed.
 bench-peers: install-dev
+	scripts/get_debian.sh libstemmer-dev:/usr/include/libstemmer.h || true
 	cd benchmarks && ../$(BIN)/python -m peers.run --work ../.tools/peers
 
 # The pictures of the page and the widget in docs/images.

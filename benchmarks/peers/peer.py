@@ -129,8 +129,11 @@ def environment_of(peer: Peer, work: Path) -> dict[str, Any]:
     else:
         pip += ["--requirement", str(HERE / "requirements" / f"{peer.environment}.txt")]
     quiet = {name: value for name, value in os.environ.items() if name != "PIP_CONSTRAINT"}
+    # LlamaIndex wants a PyStemmer that has no wheel for ARM, and would fetch what it is built of.
+    quiet["PYSTEMMER_SYSTEM_LIBSTEMMER"] = "1"
     started = time.perf_counter()
-    subprocess.run(pip, check=True, env=quiet)
+    if subprocess.run(pip, env=quiet).returncode:
+        raise PeerFailed(f"{peer.name} can't be installed here; pip says why above.")
     seconds = time.perf_counter() - started
     listed = subprocess.run(
         [str(folder / "bin" / "pip"), "list", "--format", "json"],

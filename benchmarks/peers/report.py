@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import platform
+import subprocess
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -132,14 +133,11 @@ def _sittings(results: Results) -> str:
 
 
 def _machine() -> str:
-    names = [
-        line.split(":", 1)[1].strip()
-        for line in Path("/proc/cpuinfo").read_text().splitlines()
-        if line.startswith("model name")
-    ]
+    told = subprocess.run(["lscpu"], capture_output=True, text=True, check=True).stdout
+    name = dict(line.split(":", 1) for line in told.splitlines() if ":" in line)["Model name"]
     memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") / 2**30
     return (
-        f"{names[0] if names else platform.machine()}, {os.cpu_count()} cores, {memory:.0f} GB, "
+        f"{name.strip()} ({platform.machine()}), {os.cpu_count()} cores, {memory:.0f} GB, "
         f"Python {platform.python_version()}. The machine is shared, and its speed changes from "
         f"hour to hour. Of the load 1 is the run itself; the more above {os.cpu_count()}, the less "
         "the seconds say."

@@ -5,15 +5,16 @@
         [--only bythebook,txtai] [--steps docs,search-10000] [--again] [--report]
 
 Each peer runs in an environment and a process of its own, one after the other. What was measured
-is kept in `measured`, so that a run can be stopped and taken up again; --again measures anew, and
---report only writes RESULTS.md and the plots. A step is to be measured by all peers in one sitting:
-RESULTS.md tells when each was.
+is kept in a folder named after the processor's architecture, so that a run can be stopped and taken
+up again; --again measures anew, and --report only writes RESULTS.md and the plots there. A step is
+to be measured by all peers in one sitting: RESULTS.md tells when each was.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import platform
 import sys
 import time
 from pathlib import Path
@@ -25,11 +26,11 @@ from peers.report import write_report
 from peers.steps import STEPS, Bench, applies, measured
 from rounding import rounded
 
-HERE = Path(__file__).resolve().parent
+RESULTS = Path(__file__).resolve().parent / platform.machine()
 
 
 def file_of(peer: str) -> Path:
-    return HERE / "measured" / f"{peer}.json"
+    return RESULTS / "measured" / f"{peer}.json"
 
 
 def all_results() -> dict[str, dict[str, Any]]:
@@ -40,7 +41,7 @@ def all_results() -> dict[str, dict[str, Any]]:
 
 def keep(peer: str, results: dict[str, Any]) -> None:
     file = file_of(peer)
-    file.parent.mkdir(exist_ok=True)
+    file.parent.mkdir(parents=True, exist_ok=True)
     # A step a line, so that a diff shows which were measured anew.
     steps = (
         f"{json.dumps(step)}: {json.dumps(rounded(done, 5))}" for step, done in results.items()
@@ -64,7 +65,7 @@ def main() -> None:
     if not chosen.report:
         prepare(chosen.data, work)
         measure_all(chosen, work)
-    write_report(all_results(), HERE)
+    write_report(all_results(), RESULTS)
 
 
 def measure_all(chosen: argparse.Namespace, work: Path) -> None:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
+import numpy as np
 import pytest
+from numpy.typing import NDArray
 from sqlalchemy import update
 
 from booktext import WriteBook, lesson, section, small_book
@@ -52,6 +55,22 @@ async def test_nothing_changed_does_nothing(home: Path, write_book: WriteBook) -
         assert (job.files_processed, job.files_skipped, job.chunks_created) == (0, 4, 0)
         assert second.embedder.texts_embedded == 0
         assert second._store is None, "the index was opened for nothing"
+
+
+async def test_how_much_there_is_to_do_is_told_before_the_first_file_is_in(
+    library: Library, write_book: WriteBook, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told: list[tuple[int, int | None]] = []
+    embed = library.embedder.embed_documents
+
+    async def asking(texts: Sequence[str]) -> NDArray[np.float32]:
+        (job,) = await library.jobs()
+        told.append((job.files_processed, job.files_to_process))
+        return await embed(texts)
+
+    monkeypatch.setattr(library.embedder, "embed_documents", asking)
+    done = await library.ingest(write_book(small_book()))
+    assert told[0] == (0, done.files_processed)
 
 
 async def test_editing_one_section_embeds_only_it(

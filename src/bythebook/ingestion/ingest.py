@@ -123,6 +123,7 @@ class Ingestion:
         await self._note_seen(plan, state)
         if plan.nothing_to_do and known and not after_crash:
             return Prepared(plan)
+        await self.jobs.save(self.job)  # who follows it sees how much there is before it is done
         store = await self.open_store(self.mode == "recreate")
         if self.mode == "recreate":
             await self._forget(store)
