@@ -5,6 +5,7 @@ from __future__ import annotations
 import uuid
 from collections import defaultdict
 from itertools import pairwise
+from math import isclose
 from typing import Any
 
 from bythebook.ingestion.points import all_points, book_filter
@@ -23,14 +24,24 @@ async def chunks_of(library: Library, book_id: str) -> list[DocumentChunk]:
     return [chunk_of_payload(record.id, record.payload or {}) for record in records]
 
 
-async def content_of(library: Library, book_id: str) -> dict[str, tuple[dict[str, Any], Any]]:
+class Numbers(list[float]):
+    """A vector. A server normalises it once more, maybe on another processor: its last digits may
+    differ."""
+
+    def __eq__(self, other: object) -> bool:
+        assert isinstance(other, list)
+        pairs = zip(self, other, strict=True)
+        return all(isclose(ours, theirs, abs_tol=1e-4) for ours, theirs in pairs)
+
+
+async def content_of(library: Library, book_id: str) -> dict[str, tuple[dict[str, Any], Numbers]]:
     """Each point's payload, without its history, and its vector."""
     store = await library.store()
     records = await all_points(store, book_filter(book_id), vectors=True)
     return {
         record.id: (
             {key: value for key, value in (record.payload or {}).items() if key not in HISTORY},
-            [round(float(number), 5) for number in (record.vector or {})["dense"]],  # type: ignore[union-attr]
+            Numbers((record.vector or {})["dense"]),  # type: ignore[arg-type]
         )
         for record in records
     }
