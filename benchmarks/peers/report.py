@@ -134,10 +134,11 @@ def _sittings(results: Results) -> str:
 
 def _machine() -> str:
     told = subprocess.run(["lscpu"], capture_output=True, text=True, check=True).stdout
-    name = dict(line.split(":", 1) for line in told.splitlines() if ":" in line)["Model name"]
+    parts = dict(line.split(":", 1) for line in told.splitlines() if ":" in line)
+    name = parts.get("Model name", "").strip()
     memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") / 2**30
     return (
-        f"{name.strip()} ({platform.machine()}), {os.cpu_count()} cores, {memory:.0f} GB, "
+        f"{name} ({platform.machine()}), {os.cpu_count()} cores, {memory:.0f} GB, "
         f"Python {platform.python_version()}. The machine is shared, and its speed changes from "
         f"hour to hour. Of the load 1 is the run itself; the more above {os.cpu_count()}, the less "
         "the seconds say."
