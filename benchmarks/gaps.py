@@ -22,6 +22,8 @@ from itertools import combinations
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from bythebook.embedding.minilm import MiniLM
 from bythebook.gaps.alike import grouped
 
@@ -62,7 +64,8 @@ async def measure(embedder: MiniLM, half: list[list[str]], among: list[str]) -> 
         [(text, number) for number, same in enumerate(half) for text in same]
         + [(text, -number) for number, text in enumerate(among, 1)]
     )
-    vectors = await embedder.embed_documents([text for text, _ in asked])
+    rows = await embedder.embed_documents([text for text, _ in asked])
+    vectors = np.array(rows, np.float32)
     meaning = [number for _, number in asked]
     return {
         alike: judge(grouped(vectors, [1] * len(asked), alike), meaning) for alike in LIKENESSES
@@ -81,7 +84,7 @@ async def many(embedder: MiniLM, count: int) -> None:
     pairs = [f"{one} {other}" for one in texts for other in texts if one != other]
     made = sorted(random.Random(1).sample(pairs, count))
     started = time.perf_counter()
-    vectors = await embedder.embed_documents(made)
+    vectors = np.array(await embedder.embed_documents(made), np.float32)
     embedded = time.perf_counter()
     groups = grouped(vectors, [1] * count)
     ended = time.perf_counter()

@@ -28,7 +28,6 @@ from statistics import median
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bythebook.database.database import Database
 from bythebook.library import Library
@@ -52,12 +51,12 @@ class DiceEmbedder:
     dimension = 384
     texts_embedded = 0
 
-    async def embed_documents(self, texts: Sequence[str]) -> NDArray[np.float32]:
+    async def embed_documents(self, texts: Sequence[str]) -> list[array[float]]:
         self.texts_embedded += len(texts)
-        return np.stack([_thrown(text) for text in texts])
+        return [_thrown(text) for text in texts]
 
     async def embed_query(self, text: str) -> array[float]:
-        return array("f", _thrown(text).tobytes())
+        return _thrown(text)
 
     async def check(self) -> None:
         return None
@@ -66,9 +65,9 @@ class DiceEmbedder:
         return None
 
 
-def _thrown(text: str) -> NDArray[np.float32]:
+def _thrown(text: str) -> array[float]:
     vector = np.random.default_rng(zlib.crc32(text.encode())).standard_normal(384)
-    return (vector / np.linalg.norm(vector)).astype(np.float32)
+    return array("f", (vector / np.linalg.norm(vector)).astype(np.float32).tobytes())
 
 
 def words(chance: random.Random, count: int) -> str:

@@ -14,6 +14,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from operator import mul
 from pathlib import Path
 from statistics import mean
 from typing import Any
@@ -155,7 +156,7 @@ class Bench:
         def cosines(question: str, candidates: Sequence[str]) -> list[float]:
             # Formulas and other joined pieces are few: they count as unlike.
             return [
-                float(known[question] @ known[text]) if text in known else 0.0
+                sum(map(mul, known[question], known[text])) if text in known else 0.0
                 for text in candidates
             ]
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import atexit
+import gc
 import os
 import sys
 
@@ -16,6 +18,7 @@ def main() -> None:
         from bythebook.embedding import ahead
 
         ahead.begin()
+    atexit.register(gc.freeze)  # all of it goes: what is garbage need not be found
     from bythebook.cli.app import main as run
 
     run()

@@ -77,8 +77,7 @@ def expected(kind: str, text: str) -> np.ndarray[Any, Any]:
 async def test_rows_are_in_order_and_of_unit_length(kind: str, embedder: RemoteEmbedder) -> None:
     texts = [f"passage {i}" for i in range(300)]
     rows = await embedder.embed_documents(texts)
-    assert rows.shape == (300, embedder.dimension)
-    assert rows.dtype == np.float32
+    assert {(row.typecode, len(row)) for row in rows} == {("f", embedder.dimension)}
     assert np.allclose(np.linalg.norm(rows, axis=1), 1)
     assert np.allclose(rows, [expected(kind, text) for text in texts], atol=1e-6)
     assert embedder.texts_embedded == 300
@@ -113,7 +112,7 @@ async def test_text_no_service_takes_is_made_acceptable(
     kind: str, embedder: RemoteEmbedder, server: EmbeddingServer
 ) -> None:
     rows = await embedder.embed_documents(["", " \n", "half a pair \ud800", "ü" * 9000])
-    assert rows.shape[0] == 4
+    assert len(rows) == 4
     sent = server.requests[0].body[{"openai": "input", "cohere": "texts"}[kind]]
     assert all(text.strip() for text in sent)
     assert sent[2] == "half a pair ?"
@@ -124,8 +123,7 @@ async def test_text_no_service_takes_is_made_acceptable(
 async def test_no_texts_make_no_request(
     kind: str, embedder: RemoteEmbedder, server: EmbeddingServer
 ) -> None:
-    rows = await embedder.embed_documents([])
-    assert rows.shape == (0, embedder.dimension)
+    assert await embedder.embed_documents([]) == []
     assert not server.requests
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import random
+from array import array
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from functools import cache
@@ -14,7 +15,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from numpy.typing import NDArray
 
 from bythebook.embedding.minilm import MiniLM
 from bythebook.gaps.alike import ALIKE, grouped
@@ -31,8 +31,8 @@ START = datetime(2026, 11, 1, tzinfo=UTC)
 
 
 @cache
-def vectors() -> dict[str, NDArray[np.float32]]:
-    async def embed() -> NDArray[np.float32]:
+def vectors() -> dict[str, array[float]]:
+    async def embed() -> list[array[float]]:
         embedder = MiniLM(threads=1)
         try:
             return await embedder.embed_documents(texts)

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Sequence
 from pathlib import Path
 
-import numpy as np
 import pytest
-from numpy.typing import NDArray
 from sqlalchemy import update
 
 from booktext import WriteBook, lesson, section, small_book
@@ -63,7 +62,7 @@ async def test_how_much_there_is_to_do_is_told_before_the_first_file_is_in(
     told: list[tuple[int, int | None]] = []
     embed = library.embedder.embed_documents
 
-    async def asking(texts: Sequence[str]) -> NDArray[np.float32]:
+    async def asking(texts: Sequence[str]) -> list[array[float]]:
         (job,) = await library.jobs()
         told.append((job.files_processed, job.files_to_process))
         return await embed(texts)

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+from array import array
 from collections.abc import Sequence
 from datetime import timedelta
 from pathlib import Path
 
-import numpy as np
 import pytest
-from numpy.typing import NDArray
 
 from bythebook.embedding.minilm import MiniLM
 from bythebook.errors import BusyError, ConfigurationError, StoreError
@@ -53,7 +52,7 @@ async def do_all(steps: Steps, job_id: int, numbers: Sequence[int]) -> None:
 class Choking(MiniLM):
     """An embedder that one text is too much for."""
 
-    async def embed_documents(self, texts: Sequence[str]) -> NDArray[np.float32]:
+    async def embed_documents(self, texts: Sequence[str]) -> list[array[float]]:
         if any("wheels 5" in text for text in texts):
             raise RuntimeError("it choked")
         return await super().embed_documents(texts)

@@ -6,6 +6,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Sequence
+from operator import mul
 from typing import Any
 
 from bythebook.agent.turn import TurnState
@@ -71,7 +72,7 @@ class Quoter:
 async def _cosines(embedder: Embedder, question: str, texts: Sequence[str]) -> list[float]:
     wanted = await embedder.embed_query(question)
     vectors = await embedder.embed_documents(texts)
-    return [float(vector @ wanted) for vector in vectors]
+    return [sum(map(mul, vector, wanted)) for vector in vectors]
 
 
 def _excerpt(result: dict[str, Any]) -> Excerpt:

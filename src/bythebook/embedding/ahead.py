@@ -9,6 +9,7 @@ import os
 import signal
 import struct
 import threading
+from array import array
 from collections.abc import Sequence
 from contextlib import suppress
 
@@ -26,17 +27,19 @@ class Ahead:
         self._answers = os.fdopen(answers, "rb")
         self._turn = threading.Lock()
 
-    def vectors(self, texts: Sequence[str], dimension: int) -> bytes | None:
-        """The numbers of all vectors in a row, in single precision."""
+    def vectors(self, texts: Sequence[str], dimension: int) -> list[array[float]] | None:
         asked = json.dumps(list(texts)).encode()
-        wanted = len(texts) * dimension * NUMBER_BYTES
+        size = dimension * NUMBER_BYTES
+        wanted = len(texts) * size
         with self._turn:
             try:
                 self._asks.write(LENGTH.pack(len(asked)) + asked)
                 answer = self._answers.read(wanted)
             except (OSError, ValueError):  # the child is gone, or this side was closed
                 return None
-        return answer if len(answer) == wanted else None
+        if len(answer) != wanted:
+            return None
+        return [array("f", answer[start : start + size]) for start in range(0, wanted, size)]
 
     def close(self) -> None:
         """End the child now, and leave nothing of it: not every container clears up after a parent

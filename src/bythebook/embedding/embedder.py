@@ -4,15 +4,11 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Protocol
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
+from typing import Protocol
 
 
 class Embedder(Protocol):
-    """Turns text into vectors of unit length."""
+    """Turns text into vectors of unit length, in single precision."""
 
     @property
     def name(self) -> str:
@@ -26,8 +22,8 @@ class Embedder(Protocol):
     def texts_embedded(self) -> int:
         """Documents embedded so far; queries don't count."""
 
-    async def embed_documents(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """One row for each text, in the order given."""
+    async def embed_documents(self, texts: Sequence[str]) -> list[array[float]]:
+        """One for each text, in the order given."""
 
     async def embed_query(self, text: str) -> array[float]:
         """One vector, to be compared with those of documents. It is kept for the next who asks the

@@ -17,9 +17,6 @@ from bythebook.embedding.recent import RecentQueries
 from bythebook.embedding.weights_file import FOLDER
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
     from bythebook.processes import Processes
 
 # A file that nobody can read may end the process that reads and embeds, again and again.
@@ -55,13 +52,10 @@ class MiniLM:
         """From now on documents are embedded there."""
         self._processes = processes
 
-    async def embed_documents(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        asked = self._ask_ahead(texts)
-        import numpy as np  # slow the first time, and the other process is at work meanwhile
-
-        if asked and (found := await asked) is not None:
-            self.texts_embedded += len(texts)
-            return np.frombuffer(found, np.float32).reshape(len(texts), self.dimension)
+    async def embed_documents(self, texts: Sequence[str]) -> list[array[float]]:
+        if (asked := self._ask_ahead(texts)) and (found := await asked) is not None:
+            self.texts_embedded += len(found)
+            return found
         waiting = [self._begin(text) for text in texts]
         try:
             vectors = await asyncio.gather(*waiting)
@@ -69,9 +63,9 @@ class MiniLM:
             for future in waiting:
                 future.cancel()
         self.texts_embedded += len(vectors)
-        return np.array(vectors, np.float32).reshape(len(vectors), self.dimension)
+        return vectors
 
-    def _begin(self, text: str) -> asyncio.Future[NDArray[np.float32]]:
+    def _begin(self, text: str) -> asyncio.Future[array[float]]:
         if self._processes is None:
             loop = asyncio.get_running_loop()
             return loop.run_in_executor(self._documents, self._model.vector, text)
@@ -83,12 +77,11 @@ class MiniLM:
 
     async def _embed_query(self, text: str) -> array[float]:
         if (asked := self._ask_ahead([text])) and (found := await asked) is not None:
-            return array("f", found)
+            return found[0]
         loop = asyncio.get_running_loop()
-        vector = await loop.run_in_executor(self._queries, self._model.vector, text)
-        return array("f", vector.tobytes())
+        return await loop.run_in_executor(self._queries, self._model.vector, text)
 
-    def _ask_ahead(self, texts: Sequence[str]) -> asyncio.Future[bytes | None] | None:
+    def _ask_ahead(self, texts: Sequence[str]) -> asyncio.Future[list[array[float]] | None] | None:
         if self._ahead is None:
             return None
         loop = asyncio.get_running_loop()
@@ -109,6 +102,6 @@ def _model(weights: Path) -> Model:
     return Model(weights)
 
 
-def _vector(weights: Path, text: str) -> NDArray[np.float32]:
+def _vector(weights: Path, text: str) -> array[float]:
     """Called in another process, which keeps its model."""
     return _model(weights).vector(text)

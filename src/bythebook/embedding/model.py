@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from array import array
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,9 +13,7 @@ from bythebook.embedding.windows import even_windows
 from bythebook.memory import give_back_freed
 
 if TYPE_CHECKING:
-    import numpy as np
     import onnxruntime  # type: ignore[import-untyped]
-    from numpy.typing import NDArray
     from tokenizers import Tokenizer
 
 START, END = 101, 102
@@ -30,7 +29,7 @@ class Model:
         self._loading = threading.Lock()
         self._loaded: tuple[Tokenizer, onnxruntime.InferenceSession] | None = None
 
-    def vector(self, text: str) -> NDArray[np.float32]:
+    def vector(self, text: str) -> array[float]:
         import numpy as np  # not before something is embedded: many commands never do
 
         tokenizer, session = self.load()
@@ -39,11 +38,11 @@ class Model:
             session.run(None, {"input_ids": np.array([[START, *window, END]], np.int64)})[0][0]
             for window in even_windows(pieces, WINDOW)
         ]
-        if len(rows) == 1:
-            only: NDArray[np.float32] = rows[0]
-            return only
-        mean = np.stack(rows).mean(axis=0, dtype=np.float64)
-        return np.asarray(mean / np.linalg.norm(mean), np.float32)
+        vector = rows[0]
+        if len(rows) > 1:
+            mean = np.stack(rows).mean(axis=0, dtype=np.float64)
+            vector = np.asarray(mean / np.linalg.norm(mean), np.float32)
+        return array("f", vector.tobytes())
 
     def load(self) -> tuple[Tokenizer, onnxruntime.InferenceSession]:
         with self._loading:

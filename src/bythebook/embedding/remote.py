@@ -80,7 +80,7 @@ class RemoteEmbedder(ABC):
     def _vectors(self, answer: Any) -> Any:
         """The rows in the JSON that came back, in the order of the texts."""
 
-    async def embed_documents(self, texts: Sequence[str]) -> NDArray[np.float32]:
+    async def embed_documents(self, texts: Sequence[str]) -> list[array[float]]:
         batches = list(self._batches(texts))
         try:
             async with asyncio.TaskGroup() as group:
@@ -88,15 +88,14 @@ class RemoteEmbedder(ABC):
         except ExceptionGroup as problems:
             first = problems.exceptions[0]
             raise first from first.__cause__
-        parts = [task.result() for task in tasks]
-        return np.concatenate([np.empty((0, self.dimension), np.float32), *parts])
+        return [vector for task in tasks for vector in task.result()]
 
     async def embed_query(self, text: str) -> array[float]:
         return await self._recent.vector(text)
 
     async def _embed_query(self, text: str) -> array[float]:
-        [row] = await self._embed([_sendable(text)], "query")
-        return array("f", row.tobytes())
+        [vector] = await self._embed([_sendable(text)], "query")
+        return vector
 
     async def check(self) -> None:
         """Embed one word in one attempt, past all that wait their turn; raises what is wrong."""
@@ -133,13 +132,13 @@ class RemoteEmbedder(ABC):
         if batch:
             yield batch
 
-    async def _embed(self, texts: Sequence[str], purpose: Purpose) -> NDArray[np.float32]:
+    async def _embed(self, texts: Sequence[str], purpose: Purpose) -> list[array[float]]:
         async with self._free:
             response = await self._post(self._body(texts, purpose))
         rows = self._rows(response, len(texts))
         if purpose == "document":
             self.texts_embedded += len(texts)
-        return rows
+        return [array("f", row.tobytes()) for row in rows]
 
     def _rows(self, response: httpx.Response, count: int) -> NDArray[np.float32]:
         """The vectors in an answer, if it holds what was asked for."""

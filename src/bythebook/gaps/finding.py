@@ -4,9 +4,9 @@ question leaves the machine for this."""
 from __future__ import annotations
 
 import asyncio
+from array import array
 from collections import defaultdict
 from collections.abc import Collection, Sequence
-from typing import TYPE_CHECKING
 
 from bythebook.embedding.minilm import MiniLM
 from bythebook.gaps.alike import grouped
@@ -14,10 +14,6 @@ from bythebook.gaps.counting import Wording, by_wording, gap_of, most_asked_firs
 from bythebook.models.gap import Gap, GapReport
 from bythebook.processes import Processes
 from bythebook.questions import Questions, Unanswered
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
 
 # Questions that are grouped at a time, the newest; time and memory are bounded by it.
 MOST = 20_000
@@ -34,7 +30,7 @@ class Gaps:
         self.questions = questions
         self.threads = threads
         self.in_background = in_background
-        self.vectors: dict[str, NDArray[np.float32]] = {}
+        self.vectors: dict[str, array[float]] = {}
         self._one_at_a_time = asyncio.Lock()
 
     async def find(
@@ -68,7 +64,7 @@ class Gaps:
             gaps += await asyncio.to_thread(_gaps_of, askings, vectors)
         return gaps
 
-    async def _embedded(self, texts: set[str]) -> dict[str, NDArray[np.float32]]:
+    async def _embedded(self, texts: set[str]) -> dict[str, array[float]]:
         known = {text: self.vectors[text] for text in texts & self.vectors.keys()}
         new = sorted(texts - known.keys())
         if not new:
@@ -86,10 +82,8 @@ class Gaps:
         return known
 
 
-def _gaps_of(
-    askings: Sequence[list[Unanswered]], vectors: Sequence[NDArray[np.float32]]
-) -> list[Gap]:
+def _gaps_of(askings: Sequence[list[Unanswered]], vectors: Sequence[array[float]]) -> list[Gap]:
     import numpy as np
 
-    groups = grouped(np.stack(vectors), [len(one) for one in askings])
+    groups = grouped(np.array(vectors, np.float32), [len(one) for one in askings])
     return [gap_of([askings[row] for row in group]) for group in groups]

@@ -107,7 +107,7 @@ class PageWork:
         missing = {key: text for key, text in missing.items() if key not in vectors}
         if missing:
             embedded = await self.embedder.embed_documents(list(missing.values()))
-            vectors |= dict(zip(missing, embedded.tolist(), strict=True))
+            vectors |= dict(zip(missing, (one.tolist() for one in embedded), strict=True))
             self.tally.chunks_embedded += len(missing)
             note(chunks=len(missing))
         return Embedded(list(pages), vectors)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import hypot
 
 from bythebook.models.confidence import ConfidenceMetrics, level_of
 from bythebook.models.passage import Passage
@@ -26,12 +27,16 @@ def assess(passages: Sequence[Passage]) -> ConfidenceMetrics:
 
 def diversity(vectors: Sequence[Sequence[float]]) -> float:
     """1 − the mean cosine of every pair; 0 where there is no pair."""
-    import numpy as np
-
-    if len(vectors) < 2:
+    count = len(vectors)
+    if count < 2:
         return 0.0
-    matrix = np.asarray(vectors, dtype=np.float64)
-    matrix /= np.linalg.norm(matrix, axis=1, keepdims=True)
-    pairs = np.triu_indices(len(matrix), k=1)
-    mean = float((matrix @ matrix.T)[pairs].mean())
+    units = [_unit(vector) for vector in vectors]
+    # The square of their sum holds every pair twice, and each of them with itself once.
+    length = hypot(*map(sum, zip(*units, strict=True)))
+    mean = (length * length - count) / (count * (count - 1))
     return min(max(1.0 - mean, 0.0), 1.0)
+
+
+def _unit(vector: Sequence[float]) -> list[float]:
+    length = hypot(*vector)
+    return [number / length for number in vector]
