@@ -9,15 +9,18 @@ import sys
 
 # Those that ask once, and wait for little but what is loaded.
 ASKING = ("ask", "chat", "search")
+# Objects after which Python looks for garbage: next to nothing of what is imported is any.
+COLLECT_AFTER = 100_000
 
 
 def main() -> None:
     """The command line, behind what has to happen before it is imported."""
-    asks = sys.argv[1:2] and sys.argv[1] in ASKING and "--help" not in sys.argv
-    if asks and os.environ.get("BYTHEBOOK_EMBEDDER", "built-in") == "built-in":
-        from bythebook.embedding import ahead
+    if sys.argv[1:2] and sys.argv[1] in ASKING and "--help" not in sys.argv:
+        gc.set_threshold(COLLECT_AFTER)
+        if os.environ.get("BYTHEBOOK_EMBEDDER", "built-in") == "built-in":
+            from bythebook.embedding import ahead
 
-        ahead.begin()
+            ahead.begin()
     atexit.register(gc.freeze)  # all of it goes: what is garbage need not be found
     from bythebook.cli.app import main as run
 
