@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import bythebook
+from bythebook.grounding.instructions import STEERING
 
 PACKAGE = Path(bythebook.__file__).parent
 FUNCTIONS = {"compile", "match", "search", "fullmatch", "sub", "subn", "split", "findall"}
@@ -19,6 +20,7 @@ ANCHORED = {"match", "fullmatch", "pattern"}
 # Expressions that a function makes of what it is given, with something it may be given.
 MADE_LATER: dict[tuple[str, str], list[str]] = {
     ("evaluation.outcome", "number"): [r"\s*\[1\]"],
+    ("grounding.instructions", "pattern"): [f"(?im){pattern}" for _, pattern in STEERING],
     ("language.units", "fence"): [r"(?m)^[ \t]*```[`~]*[ \t]*\n"],
     ("reading.markup", "mark"): [r"(?<![^\r\n])[ \t>]*`{3,}[ \t]*(?=\r|\n|\Z)"],
     ("reading.readers.tokens", "token"): [r"(?i)</script(?=[\s/>])"],

@@ -16,8 +16,8 @@ REVERSED = re.compile("[\u202e\u2067]([^\u202c\u2069\\n]*)[\u202c\u2069]?")
 DIRECTIONS = re.compile("[\u202a-\u202e\u2066-\u2069]")
 # Letters of other scripts that look like Latin ones.
 ALIKE = str.maketrans(
-    "аеіорсухѕјһԁԛԝАВЕКМНОРСТХІЅЈοαενικρτυχΑΒΕΖΗΙΚΜΝΟΡΤΥΧ",
-    "aeiopcyxsjhdqwABEKMHOPCTXISJoaevikptuxABEZHIKMNOPTYX",
+    "ıаеіорсухѕјһԁԛԝАВЕКМНОРСТХІЅЈοαενικρτυχΑΒΕΖΗΙΚΜΝΟΡΤΥΧ",
+    "iaeiopcyxsjhdqwABEKMHOPCTXISJoaevikptuxABEZHIKMNOPTYX",
 )
 LATIN = re.compile("[A-Za-z]")
 
