@@ -10,8 +10,6 @@ import json
 import shutil
 from pathlib import Path
 
-from filelock import FileLock
-
 from bythebook.durable import write_note
 
 _NOTE = "switch.json"
@@ -36,6 +34,8 @@ def finish_switch(home: Path) -> None:
     """Do what is left of a switch; nothing where there is none."""
     if not is_pending(home):
         return
+    from filelock import FileLock  # slow to import, and seldom needed
+
     with FileLock(home / "switch.lock", timeout=60):
         if not is_pending(home):
             return

@@ -160,7 +160,7 @@ def test_who_asks_loads_neither_numpy_nor_the_model(
     assert "Sources" in done.stdout
     loaded = {line.rpartition("|")[2].strip() for line in done.stderr.splitlines()}
     assert "qdrant_edge" in loaded
-    assert not loaded & {"numpy", "onnxruntime", "tokenizers", "sqlalchemy"}
+    assert not loaded & {"numpy", "onnxruntime", "tokenizers", "sqlalchemy", "filelock"}
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import pytest
 
 from booktext import WriteBook
 from bythebook.library import Library
-from bythebook.models.asked_question import MAX_NEAREST
+from bythebook.models.answer import MAX_NEAREST
 from bythebook.models.chat import ChatResponse
 from bythebook.models.place import path_of
 from bythebook.models.search import ContextResponse

@@ -19,11 +19,11 @@ from bythebook.errors import BookError, InputError, ModelError, Overloaded
 from bythebook.language.calm import calm
 from bythebook.language.detect import other_language
 from bythebook.library import Library
-from bythebook.models.agent_messages import MAX_MESSAGE
 from bythebook.models.answer import Answer
 from bythebook.models.chunk import now
 from bythebook.models.conversation import Conversation, Turn
 from bythebook.models.search import SearchFilters
+from bythebook.models.text import MAX_QUESTION
 from bythebook.quoting.followup import questions_of, standalone
 from bythebook.tracing.spans import Attributes, span
 
@@ -186,10 +186,10 @@ class Assistant:
         question = calm(question.strip())
         if not question:
             raise InputError("Please provide a question.", details={"field": "message"})
-        if len(question) > MAX_MESSAGE:
+        if len(question) > MAX_QUESTION:
             raise InputError(
                 f"The question has {len(question)} characters.",
-                action=f"Ask in at most {MAX_MESSAGE}.",
+                action=f"Ask in at most {MAX_QUESTION}.",
                 details={"field": "message"},
             )
         if conversation.count >= self.settings.max_turns:

@@ -16,9 +16,9 @@ from typing import Any
 
 from bythebook.errors import InputError
 from bythebook.evaluation.question import Gold, Question
-from bythebook.models.agent_messages import MAX_MESSAGE
 from bythebook.models.conversation import Turn
 from bythebook.models.search import MIN_QUERY
+from bythebook.models.text import MAX_QUESTION
 from bythebook.retrieval.labelled import CORPUS, QRELS, QUERIES
 
 # Raised when the same corpus would be written as other pages.
@@ -143,7 +143,7 @@ def _question(row: dict[str, Any], gold: tuple[Gold, ...]) -> Question:
     chosen = row.get("selected_sentences") or []
     return Question(
         id=row["_id"],
-        text=row["text"].strip()[:MAX_MESSAGE],
+        text=row["text"].strip()[:MAX_QUESTION],
         covered=covered,
         group=group,
         gold=gold,

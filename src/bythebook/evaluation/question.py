@@ -13,10 +13,10 @@ from pydantic import AliasChoices, BaseModel, Field, ValidationError, field_vali
 
 from bythebook.errors import InputError
 from bythebook.language.pieces import pieces_of
-from bythebook.models.agent_messages import MAX_MESSAGE
 from bythebook.models.conversation import Turn
 from bythebook.models.passage import Passage
 from bythebook.models.search import MIN_QUERY
+from bythebook.models.text import MAX_QUESTION
 
 ANCHOR = re.compile(r"\{#[^}]*\}\s*$")
 
@@ -102,7 +102,7 @@ class QuestionLine(BaseModel):
     """A line of a question file; what else it has is for other readers. A question that names no
     page is uncovered unless it says otherwise."""
 
-    question: str = Field(min_length=MIN_QUERY, max_length=MAX_MESSAGE)
+    question: str = Field(min_length=MIN_QUERY, max_length=MAX_QUESTION)
     source_file: str | None = Field(
         default=None, validation_alias=AliasChoices("source_file", "file")
     )

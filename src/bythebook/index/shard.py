@@ -12,10 +12,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 from uuid import uuid4
 
 import qdrant_edge as edge
-from filelock import FileLock
 
 from bythebook.durable import sync_folder
 from bythebook.errors import BookError, BusyError, InputError, StoreError
@@ -24,6 +24,9 @@ from bythebook.index.collection import PAYLOAD_INDEXES, other_dimension, other_l
 from bythebook.index.models import PointStruct
 from bythebook.index.translate import from_record, to_config, to_index, to_point
 from bythebook.index.validation import check_points
+
+if TYPE_CHECKING:
+    from filelock import FileLock
 
 _SEGMENTS = "bythebook.json"
 _PAGE = 1000
@@ -267,6 +270,8 @@ def _holds_something(path: Path) -> bool:
 
 
 def _folder_lock(path: Path) -> FileLock:
+    from filelock import FileLock  # slow to import, and seldom needed
+
     return FileLock(path.with_name(f"{path.name}.lock"), timeout=60)
 
 

@@ -12,13 +12,11 @@ from bythebook.models.chunk import now
 from bythebook.models.citation import CitationEntry
 from bythebook.models.identity import AnyUuid, new_id
 from bythebook.models.moment import WrittenMoment
-from bythebook.models.text import not_blank
+from bythebook.models.text import MAX_QUESTION, not_blank
 from bythebook.models.tool import ToolCallRecord
 
-MAX_MESSAGE = 2000
-
 AgentMessage = Annotated[
-    str, Field(min_length=1, max_length=MAX_MESSAGE), AfterValidator(not_blank)
+    str, Field(min_length=1, max_length=MAX_QUESTION), AfterValidator(not_blank)
 ]
 
 

@@ -12,6 +12,8 @@ from bythebook.models.confidence import ConfidenceMetrics
 from bythebook.models.passage import Passage
 
 Status = Literal["success", "error", "fallback"]
+# Sections that are named where the book is silent.
+MAX_NEAREST = 3
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,6 @@ Choice = Literal["answered", "refused", "failed", "down", "low"]
 Rating = Literal["up", "down"]
 
 MAX_REASON = 500
-MAX_NEAREST = 3
 
 QUESTION: dict[str, Any] = {
     "answer_id": "0e7af4fc-402a-4ff6-b393-8d5ff9503a3a",

@@ -7,8 +7,7 @@ from typing import Annotated, Any, Self
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, field_validator, model_validator
 
-from bythebook.models.answer import Answer, Citation, Sentence, Status
-from bythebook.models.asked_question import MAX_NEAREST
+from bythebook.models.answer import MAX_NEAREST, Answer, Citation, Sentence, Status
 from bythebook.models.chunk import now
 from bythebook.models.citation import CitationEntry
 from bythebook.models.confidence import TOLERANCE, ConfidenceLevel, ConfidenceMetrics

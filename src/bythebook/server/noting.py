@@ -11,8 +11,8 @@ from pydantic import ValidationError
 
 from bythebook.errors import BookError
 from bythebook.library import Library
-from bythebook.models.answer import Answer
-from bythebook.models.asked_question import MAX_NEAREST, AskedQuestion, SectionLink
+from bythebook.models.answer import MAX_NEAREST, Answer
+from bythebook.models.asked_question import AskedQuestion, SectionLink
 from bythebook.models.chunk import now
 from bythebook.models.conversation import source_label
 from bythebook.models.identity import new_id
