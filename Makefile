@@ -64,6 +64,7 @@ bench: install-dev
 
 # Beside LangChain, LlamaIndex, Haystack, txtai and RAGLite: hours, 10 GB; can be stopped and resumed.
 bench-peers: install-dev
+	# Only where a peer's stemmer has no wheel; without it that peer is told as not installed.
 	scripts/get_debian.sh libstemmer-dev:/usr/include/libstemmer.h || true
 	cd benchmarks && ../$(BIN)/python -m peers.run --work ../.tools/peers
 

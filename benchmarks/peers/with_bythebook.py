@@ -5,13 +5,9 @@ from __future__ import annotations
 import sys
 
 if sys.argv[1:] == ["ahead"]:  # what `bythebook ask` and `bythebook search` begin with
-    import gc
+    from bythebook.__main__ import begin_to_ask
 
-    from bythebook.__main__ import COLLECT_AFTER
-    from bythebook.embedding import ahead
-
-    gc.set_threshold(COLLECT_AFTER)
-    ahead.begin()
+    begin_to_ask()
 
 import asyncio
 import time

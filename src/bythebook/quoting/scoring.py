@@ -31,7 +31,7 @@ ASKING_WORD = 0.3
 # A word that every piece has is still what the question is about.
 TOPIC_WORD = 0.5
 CONTEXT_WORD = 0.4
-# Sentences that are embedded: with 25 of them no set of questions is answered better.
+# Sentences that are embedded, most of what an answer takes: 25 answer no better, 6 worse.
 COMPARED = 12
 # It only says where to read on.
 POINTS_AWAY = re.compile(
