@@ -34,6 +34,7 @@ fi
 
 if [ "$(uname -m)" != x86_64 ]; then
     scripts/get_debian.sh qemu-user-static:qemu-x86_64-static \
+        libc6-amd64-cross:/usr/x86_64-linux-gnu/lib/ld-linux-x86-64.so.2 \
         libgcc-s1-amd64-cross:/usr/x86_64-linux-gnu/lib/libgcc_s.so.1
 fi
 
