@@ -78,6 +78,7 @@ def ingest(bench: Bench, book: str) -> Result:
     deleted = books.delete_a_file(folder)
     name = f"{deleted.parent.name} {deleted.stem}".replace("_", " ").replace("-", " ")
     result["deleted"] = _again(bench, home, folder, name)
+    del result["deleted"]["texts"]  # the book's, of which only figures are kept
     sources = result["deleted"].pop("sources")
     result["deleted"]["gone"] = not any(_same_file(one, deleted) for one in sources)
     result["files"] = [edited.name, deleted.name]

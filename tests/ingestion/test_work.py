@@ -156,7 +156,7 @@ async def test_what_an_ingest_takes(library: Library, work: Work, write_book: Wr
     assert deleted["statements"] <= 16
 
 
-async def test_a_page_in_the_middle_renumbers_the_rest_without_embedding(
+async def test_a_page_in_the_middle_renumbers_the_rest_without_reading_it(
     library: Library, work: Work, write_book: WriteBook
 ) -> None:
     root = write_book(pages(PAGES))
@@ -165,8 +165,12 @@ async def test_a_page_in_the_middle_renumbers_the_rest_without_embedding(
     with work.counted() as deleted:
         await library.ingest(root)
     moved = PAGES - 8
-    assert deleted["files parsed"] == moved and deleted["embedded"] == 0
-    assert deleted["points written"] == moved * SECTIONS and deleted["writes"] == 1
+    assert deleted == {
+        "embedded": 0,
+        "points written": moved * SECTIONS,
+        "writes": 1,
+        "statements": deleted["statements"],
+    }
 
 
 async def test_what_a_search_takes(

@@ -225,7 +225,7 @@ class Ingestion:
             if page is None:
                 continue
             pages.append(page)
-            chunks += len(page.document.chunks)
+            chunks += len(page.chunks)
             missing += page.missing
             if missing >= BATCH_CHUNKS or chunks >= most:
                 break

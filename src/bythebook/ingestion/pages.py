@@ -21,14 +21,14 @@ from bythebook.ingestion.points import (
     known_points,
     make_point,
 )
-from bythebook.models.chunk import CHUNKER_VERSION, now, parent_id
+from bythebook.ingestion.renumbered import renumbered
+from bythebook.models.chunk import CHUNKER_VERSION, DocumentChunk, now, parent_id
 from bythebook.models.job import IngestionJob
 from bythebook.models.state import IngestionRecord
 from bythebook.reading.layout import Book
 from bythebook.tracing.spans import note, spanned
 
 if TYPE_CHECKING:
-    from bythebook.reading.document import Document
     from bythebook.reading.head import Head
 
 # Calls a function with arguments somewhere else: in a thread, or in another process.
@@ -42,14 +42,14 @@ class Page:
     file: str
     due: Due
     file_hash: str
-    document: Document
+    chunks: tuple[DocumentChunk, ...]
     head: Head
     known: Known
 
     @property
     def missing(self) -> int:
         """Passages that must be embedded."""
-        return sum(embedding_key(one) not in self.known.vectors for one in self.document.chunks)
+        return sum(embedding_key(one) not in self.known.vectors for one in self.chunks)
 
 
 @dataclass(frozen=True)
@@ -76,6 +76,8 @@ class PageWork:
     async def read(self, file: str, due: Due, *, fresh: bool) -> Page | None:
         """The file as it is now; None if it can't be read, which the tally notes. Of a `fresh` book
         the index has nothing yet."""
+        if due.head and not fresh and (page := await self._renumbered(file, due, due.head)):
+            return page
         try:
             file_hash, document, head = await self.reading(
                 read_page, self.book.without_pages(), file, due.placement, self.max_bytes
@@ -91,14 +93,21 @@ class PageWork:
             known = await known_points(
                 self.store, self.book.book_id, file, document.chunks, self.embedder.name
             )
-        return Page(file, due, file_hash, document, head, known)
+        return Page(file, due, file_hash, document.chunks, head, known)
+
+    async def _renumbered(self, file: str, due: Due, head: Head) -> Page | None:
+        """A file that only gets other numbers, from the index."""
+        book_id = self.book.book_id
+        known = await known_points(self.store, book_id, file, (), self.embedder.name)
+        chunks = await asyncio.to_thread(renumbered, known, due.file_hash, book_id, due.placement)
+        return Page(file, due, due.file_hash, chunks, head, known) if chunks else None
 
     @spanned("embed_batch")
     async def embed(self, pages: Sequence[Page]) -> Embedded:
         vectors: dict[EmbeddingKey, Vector] = {}
         missing: dict[EmbeddingKey, str] = {}
         for page in pages:
-            for chunk in page.document.chunks:
+            for chunk in page.chunks:
                 key = embedding_key(chunk)
                 if key in page.known.vectors:
                     vectors[key] = page.known.vectors[key]
@@ -141,7 +150,7 @@ class PageWork:
                 written_at=written_at,
             )
             for page in batch.pages
-            for chunk in page.document.chunks
+            for chunk in page.chunks
         ]
 
     def _record(self, page: Page) -> IngestionRecord:
@@ -149,8 +158,8 @@ class PageWork:
         return IngestionRecord(
             source_file=page.file,
             file_hash=page.file_hash,
-            chunk_ids=[chunk.id for chunk in page.document.chunks],
-            chunk_count=len(page.document.chunks),
+            chunk_ids=[chunk.id for chunk in page.chunks],
+            chunk_count=len(page.chunks),
             ingested_at=now(),
             chunker_version=CHUNKER_VERSION,
             book_id=self.book.book_id,

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from bythebook import __version__
 from bythebook.errors import InputError
+from bythebook.ingestion.renumbered import only_renumbered
 from bythebook.models.chunk import CHUNKER_VERSION
 from bythebook.models.state import IngestionState
 from bythebook.models.vocabulary import IngestionMode
@@ -24,29 +25,34 @@ if TYPE_CHECKING:
 @dataclass(frozen=True)
 class Due:
     """A file that is to be processed: its place, and what the folder said of it (`seen`) when it
-    had this hash."""
+    had this hash. One that only gets other numbers comes with its `head`: it need not be read."""
 
     placement: Placement
     file_hash: str
     seen: list[int] | None
+    head: Head | None = None
 
     def to_json(self) -> dict[str, Any]:
         return {
             "placement": self.placement.to_json(),
             "file_hash": self.file_hash,
             "seen": self.seen,
+            "head": self.head.to_json() if self.head else None,
         }
 
     @classmethod
     def from_json(cls, entry: dict[str, Any]) -> Due:
-        return cls(Placement(**entry["placement"]), entry["file_hash"], entry["seen"])
+        kept = entry.get("head")  # a plan that an earlier version made lacks it
+        head = Head.from_json(kept) if kept else None
+        return cls(Placement(**entry["placement"]), entry["file_hash"], entry["seen"], head)
 
 
 @dataclass(frozen=True)
 class Plan:
     """Files to process in reading order, and those that need nothing. `moved` are unchanged files
-    whose number, title, address or book-wide settings changed because something else did. `seen`
-    is what the folder says of each file that has the hash in `hashes`."""
+    whose number, title, address or book-wide settings changed because something else did; of the
+    `renumbered` it was only the number. `seen` is what the folder says of each file that has the
+    hash in `hashes`."""
 
     new: tuple[str, ...]
     modified: tuple[str, ...]
@@ -58,6 +64,7 @@ class Plan:
     heads: dict[str, Head]
     placements: dict[str, Placement]
     total_files: int
+    renumbered: frozenset[str] = frozenset()
     failed: tuple[str, ...] = ()
     warnings: list[str] = field(default_factory=list)
 
@@ -66,7 +73,8 @@ class Plan:
         return not self.process and not self.deleted
 
     def due(self, file: str) -> Due:
-        return Due(self.placements[file], self.hashes[file], self.seen[file])
+        head = self.heads[file] if file in self.renumbered else None
+        return Due(self.placements[file], self.hashes[file], self.seen[file], head)
 
 
 def folder_says(book: Book, max_bytes: int) -> str | None:
@@ -136,11 +144,11 @@ def make_plan(book: Book, state: IngestionState, mode: IngestionMode, max_bytes:
         for file in deleted
         if file not in unreadable and (book.removed is None or file in book.removed)
     ]
+    noted = {file: noted_placement(book, placements[file]) for file in readable}
     moved = [
         file
         for file in readable
-        if file in state.records
-        and state.records[file].placement != noted_placement(book, placements[file])
+        if file in state.records and state.records[file].placement != noted[file]
     ]
     outdated = {
         file
@@ -148,6 +156,11 @@ def make_plan(book: Book, state: IngestionState, mode: IngestionMode, max_bytes:
         if record.chunker_version != CHUNKER_VERSION or not Head.is_whole(record.head)
     }
     due = {*new, *modified, *moved, *outdated} if incremental else set(readable)
+    renumbered = {
+        file
+        for file in moved
+        if incremental and only_renumbered(state.records[file].placement, noted[file])
+    }
     return Plan(
         new=tuple(new),
         modified=tuple(modified),
@@ -159,6 +172,7 @@ def make_plan(book: Book, state: IngestionState, mode: IngestionMode, max_bytes:
         heads=heads,
         placements=placements,
         total_files=len(book.files),
+        renumbered=frozenset(renumbered.difference(modified, outdated)),
         failed=tuple(sorted(unreadable)),
         warnings=warnings,
     )

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 import uuid
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from typing import Annotated, Any
 
@@ -144,6 +146,24 @@ def chunk_id(key: str, content_hash: str, occurrence: int = 1) -> str:
     """The id of the n-th passage of a lesson with this content."""
     string = f"{key}:{content_hash[:16]}"
     return str(uuid.uuid5(NAMESPACE, string if occurrence == 1 else f"{string}:{occurrence}"))
+
+
+def chunk_ids(key: str, content_hashes: Iterable[str]) -> list[str]:
+    """The ids of a lesson's passages, in their order."""
+    seen: Counter[str] = Counter()
+    ids: list[str] = []
+    for content_hash in content_hashes:
+        seen[content_hash] += 1
+        ids.append(chunk_id(key, content_hash, seen[content_hash]))
+    return ids
+
+
+def neighbours(ids: Sequence[str], index: int) -> dict[str, Any]:
+    """The links of a lesson's passage to those beside it."""
+    return {
+        "prev_chunk_id": ids[index - 1] if index else None,
+        "next_chunk_id": ids[index + 1] if index + 1 < len(ids) else None,
+    }
 
 
 def payload_of(chunk: DocumentChunk) -> dict[str, Any]:

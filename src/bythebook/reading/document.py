@@ -13,8 +13,9 @@ from bythebook.models.chunk import (
     DocumentChunk,
     DocumentMetadata,
     Span,
-    chunk_id,
+    chunk_ids,
     count_words,
+    neighbours,
     parent_id,
     tokens_of_words,
 )
@@ -123,14 +124,9 @@ def _chunks(
     teaching: Teaching,
     texts: Sequence[_Text],
 ) -> list[DocumentChunk]:
-    key = placement.chunk_key(book.book_id)
     parent = parent_id(placement.parent_key(book.book_id))
     hashes = [hash_text(text.text) for text in texts]
-    seen: Counter[str] = Counter()
-    ids: list[str] = []
-    for content_hash in hashes:
-        seen[content_hash] += 1
-        ids.append(chunk_id(key, content_hash, seen[content_hash]))
+    ids = chunk_ids(placement.chunk_key(book.book_id), hashes)
     shared: dict[str, Any] = {
         "book_id": book.book_id,
         "module": placement.module,
@@ -155,8 +151,7 @@ def _chunks(
             heading_path=list(text.section.path),
             url=_address(source, placement, text),
             chunk_index=index,
-            prev_chunk_id=ids[index - 1] if index else None,
-            next_chunk_id=ids[index + 1] if index + 1 < len(ids) else None,
+            **neighbours(ids, index),
             content_hash=hashes[index],
             spans=text.spans,
             **_pages(source, text),
