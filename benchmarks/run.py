@@ -1,4 +1,4 @@
-"""Speed and size, measured in one run: `make bench` writes benchmarks/RESULTS.md.
+"""Speed and size, measured in one run: `make bench` writes benchmarks/ALONE.md.
 
     python benchmarks/run.py --data ../shared/data --work /tmp/bench [--only ingest,mdn,search]
 
@@ -220,9 +220,9 @@ async def main() -> None:
         await PARTS[part](chosen.data, chosen.work, report)
     table = "\n".join(report.lines)
     machine = f"{platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}"
-    text = f"# Results\n\n`make bench` on {machine}.\n\n| what | figure |\n|---|---|\n{table}\n"
+    head = f"# bythebook alone\n\n`make bench` on {machine}.\n\n| what | figure |\n|---|---|"
     if chosen.only == ",".join(PARTS):
-        (Path(__file__).parent / "RESULTS.md").write_text(text, encoding="utf-8")
+        (Path(__file__).parent / "ALONE.md").write_text(f"{head}\n{table}\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

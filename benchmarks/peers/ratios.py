@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import partial
-from statistics import mean, median
+from statistics import mean, median, stdev
 from typing import Any
 
 from peers.peer import PEERS
@@ -200,6 +200,15 @@ def _quality(results: Results) -> list[Row]:
             if own is None or not others:
                 continue
             top, whose = max(others)
-            told = f"{own:.3f} against {top:.3f} ({whose})"
+            told = f"{own:.3f} against {top:.3f} ({whose})" + _chance(results, step, measure, whose)
             found.append(Row(f"{measure}, {name}", "≥ 1", own / top, told, own >= top))
     return found
+
+
+def _chance(results: Results, step: str, measure: str, peer: str) -> str:
+    """How far the mean difference may be off for no more than these questions, 95 times in 100."""
+    own, other = (at(results, name, step, "each", measure) for name in (OURS, peer))
+    if own is None or other is None:
+        return ""
+    differences = [ours - theirs for ours, theirs in zip(own, other, strict=True)]
+    return f", {mean(differences):+.3f} ± {1.96 * stdev(differences) / len(own) ** 0.5:.3f}"

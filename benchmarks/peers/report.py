@@ -43,6 +43,8 @@ NOTES = """\
   model on another core while they import the rest, and so does `ahead.begin()` in the adapter here.
   The peak memory is that of one process which does everything.
 - Only bythebook answers without a language model; for the others the first search result counts.
+- ± after a quality: by how much the difference would be off, 19 times in 20, for being measured on
+  no more than these questions.
 - LangChain's BM25Retriever has no filter: its hits are filtered afterwards, out of 20 times as
   many. FAISS filters afterwards as well. LlamaIndex's BM25 mask is made once for each filter.
 - Haystack and txtai have nothing that finds what changed before it is embedded; the adapters
@@ -88,7 +90,7 @@ def write_report(results: Results, folder: Path) -> None:
         f"Written by `make bench-peers`. {_machine()}",
         _sittings(results),
         "## What was asked for",
-        _judged(results),
+        judged(results),
         "## Set-ups",
         _setups(results),
         "## Full ingest: files to searchable",
@@ -145,7 +147,8 @@ def _machine() -> str:
     )
 
 
-def _judged(results: Results) -> str:
+def judged(results: Results, *, whole: bool = True) -> str:
+    """What was asked for; unless `whole`, without what was not measured."""
     lines = [
         [
             row.what,
@@ -155,6 +158,7 @@ def _judged(results: Results) -> str:
             row.told,
         ]
         for row in rows(results)
+        if whole or row.ratio is not None
     ]
     return table(("what", "wanted", "ratio", "reached", "figures"), lines)
 

@@ -6,8 +6,9 @@
 
 Each peer runs in an environment and a process of its own, one after the other. What was measured
 is kept in a folder named after the processor's architecture, so that a run can be stopped and taken
-up again; --again measures anew, and --report only writes RESULTS.md and the plots there. A step is
-to be measured by all peers in one sitting: RESULTS.md tells when each was.
+up again; --again measures anew, and --report only writes RESULTS.md and the plots there, and what
+was asked for into benchmarks/RESULTS.md. A step is to be measured by all peers in one sitting; the
+report tells when each was.
 """
 
 from __future__ import annotations
@@ -24,23 +25,25 @@ from peers.books import prepare
 from peers.peer import PEERS, PeerFailed
 from peers.report import write_report
 from peers.steps import STEPS, Bench, applies, measured
+from peers.summary import write_summary
 from rounding import rounded
 
-RESULTS = Path(__file__).resolve().parent / platform.machine()
+HERE = Path(__file__).resolve().parent
+RESULTS = HERE / platform.machine()
 
 
-def file_of(peer: str) -> Path:
-    return RESULTS / "measured" / f"{peer}.json"
+def file_of(peer: str, folder: Path) -> Path:
+    return folder / "measured" / f"{peer}.json"
 
 
-def all_results() -> dict[str, dict[str, Any]]:
+def all_results(folder: Path = RESULTS) -> dict[str, dict[str, Any]]:
     """All that was measured so far: peer, then step."""
-    files = {name: file_of(name) for name in PEERS}
+    files = {name: file_of(name, folder) for name in PEERS}
     return {name: json.loads(f.read_text()) if f.exists() else {} for name, f in files.items()}
 
 
 def keep(peer: str, results: dict[str, Any]) -> None:
-    file = file_of(peer)
+    file = file_of(peer, RESULTS)
     file.parent.mkdir(parents=True, exist_ok=True)
     # A step a line, so that a diff shows which were measured anew.
     steps = (
@@ -66,6 +69,8 @@ def main() -> None:
         prepare(chosen.data, work)
         measure_all(chosen, work)
     write_report(all_results(), RESULTS)
+    machines = sorted(folder.parent for folder in HERE.glob("*/measured"))
+    write_summary(HERE.parent / "RESULTS.md", {one.name: all_results(one) for one in machines})
 
 
 def measure_all(chosen: argparse.Namespace, work: Path) -> None:

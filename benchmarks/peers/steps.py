@@ -219,17 +219,14 @@ def quality_on(name: str) -> Callable[[Bench], Result]:
             done = peer.ask("ingest", folder=str(one.book))
             found = _search(peer, [question["text"] for question in asked], None, limit=20)
         bench.drop(name)
-        figures = []
+        each: dict[str, list[float]] = {"ndcg@10": [], "recall@5": []}
         for question, sources in zip(asked, found["sources"], strict=True):
             ranked = list(dict.fromkeys(one.pages[Path(source).name] for source in sources))
             right = one.right[question["_id"]]
-            figures.append((ndcg(ranked, right), recall(ranked, right)))
-        return {
-            "questions": len(asked),
-            "ndcg@10": mean(figure[0] for figure in figures),
-            "recall@5": mean(figure[1] for figure in figures),
-            "ingest": done,
-        }
+            each["ndcg@10"].append(ndcg(ranked, right))
+            each["recall@5"].append(recall(ranked, right))
+        means = {measure: mean(figures) for measure, figures in each.items()}
+        return {"questions": len(asked), **means, "each": each, "ingest": done}
 
     return quality
 
