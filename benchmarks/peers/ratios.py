@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from statistics import mean, median, stdev
@@ -11,6 +11,7 @@ from typing import Any
 from peers.peer import PEERS
 
 OURS = "bythebook"
+SETS = ("anthropic_docs", "clapnq_dev", "mtrag_un")
 BOOKS = ("docs", "mdn")
 HOW = {True: "peers embed as they can", False: "peers get our embedder"}
 # What has a way of its own to leave out what did not change.
@@ -188,27 +189,40 @@ def _memory(results: Results, kind: str, what: str) -> Iterable[Row]:
 
 def _quality(results: Results) -> list[Row]:
     found = []
-    for name in ("anthropic_docs", "clapnq_dev", "mtrag_un"):
+    for told, names in (*((name, (name,)) for name in SETS), ("all three", SETS)):
         for measure in ("ndcg@10", "recall@5"):
-            step = f"quality-{name}"
-            own = at(results, OURS, step, measure)
-            others = [
-                (at(results, peer, step, measure), peer)
+            means = {
+                peer: figure
                 for peer in results
-                if peer != OURS and at(results, peer, step, measure) is not None
-            ]
-            if own is None or not others:
+                if (figure := _mean_quality(results, peer, names, measure)) is not None
+            }
+            own = means.pop(OURS, None)
+            if own is None or not means:
                 continue
-            top, whose = max(others)
-            told = f"{own:.3f} against {top:.3f} ({whose})" + _chance(results, step, measure, whose)
-            found.append(Row(f"{measure}, {name}", "≥ 1", own / top, told, own >= top))
+            best = max(means, key=lambda peer: means[peer])
+            figures = f"{own:.3f} against {means[best]:.3f} ({best})"
+            figures += _chance(results, best, names, measure)
+            row = Row(f"{measure}, {told}", "≥ 1", own / means[best], figures, own >= means[best])
+            found.append(row)
     return found
 
 
-def _chance(results: Results, step: str, measure: str, peer: str) -> str:
+def _mean_quality(results: Results, peer: str, names: Sequence[str], measure: str) -> float | None:
+    """Over all questions of these sets."""
+    steps = [results[peer].get(f"quality-{name}", {}) for name in names]
+    if not all(measure in step for step in steps):
+        return None
+    total = sum(step[measure] * step["questions"] for step in steps)
+    return float(total / sum(step["questions"] for step in steps))
+
+
+def _chance(results: Results, peer: str, names: Sequence[str], measure: str) -> str:
     """How far the mean difference may be off for no more than these questions, 95 times in 100."""
-    own, other = (at(results, name, step, "each", measure) for name in (OURS, peer))
-    if own is None or other is None:
-        return ""
-    differences = [ours - theirs for ours, theirs in zip(own, other, strict=True)]
-    return f", {mean(differences):+.3f} ± {1.96 * stdev(differences) / len(own) ** 0.5:.3f}"
+    differences: list[float] = []
+    for name in names:
+        own, other = (at(results, one, f"quality-{name}", "each", measure) for one in (OURS, peer))
+        if own is None or other is None:
+            return ""
+        differences += [ours - theirs for ours, theirs in zip(own, other, strict=True)]
+    error = 1.96 * stdev(differences) / len(differences) ** 0.5
+    return f", {mean(differences):+.3f} ± {error:.3f}"

@@ -11,7 +11,7 @@ from typing import Any
 
 from peers.peer import PEERS
 from peers.plots import bars, curves
-from peers.ratios import Results, at, p50_ms, rows, share_embedded
+from peers.ratios import SETS, Results, at, p50_ms, rows, share_embedded
 
 SIZES = (1_000, 10_000, 50_000)
 BOOKS = {"docs": "Docusaurus docs", "mdn": "MDN, 300 files"}
@@ -283,16 +283,15 @@ def _starts(results: Results) -> str:
 
 
 def _quality(results: Results) -> str:
-    sets = ("anthropic_docs", "clapnq_dev", "mtrag_un")
     lines = []
     for name in results:
         line = [name]
-        for one in sets:
+        for one in SETS:
             line.append(number(at(results, name, f"quality-{one}", "ndcg@10"), 3))
             line.append(number(at(results, name, f"quality-{one}", "recall@5"), 3))
         lines.append(line)
     head = ["peer"]
-    for one in sets:
+    for one in SETS:
         head += [f"{one} ndcg@10", "recall@5"]
     return table(head, lines)
 
