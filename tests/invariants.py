@@ -6,6 +6,7 @@ import uuid
 from collections import defaultdict
 from itertools import pairwise
 from math import isclose
+from pathlib import Path
 from typing import Any
 
 from bythebook.ingestion.points import all_points, book_filter
@@ -13,6 +14,7 @@ from bythebook.library import Library
 from bythebook.models.chunk import DocumentChunk
 from bythebook.models.passage import chunk_of_payload
 from bythebook.reading.source import hash_text
+from bythebook.settings import Settings
 
 NAMESPACE = uuid.UUID("6ba7b810-9dad-11d1-80b4-00c04fd430c8")
 # What differs between two indexes of the same book made at different times.
@@ -45,6 +47,13 @@ async def content_of(library: Library, book_id: str) -> dict[str, tuple[dict[str
         )
         for record in records
     }
+
+
+async def fresh_content(root: Path, home: Path) -> object:
+    """What an index holds that was made in one go."""
+    async with await Library.open(Settings(home=home)) as other:
+        job = await other.ingest(root)
+        return await content_of(other, job.book_id)
 
 
 async def check_invariants(library: Library, book_id: str) -> list[DocumentChunk]:

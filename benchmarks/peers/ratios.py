@@ -9,9 +9,9 @@ from statistics import mean, median, stdev
 from typing import Any
 
 from peers.peer import PEERS
+from peers.steps import SETS, SIZES
 
 OURS = "bythebook"
-SETS = ("anthropic_docs", "clapnq_dev", "mtrag_un")
 BOOKS = ("docs", "mdn")
 HOW = {True: "peers embed as they can", False: "peers get our embedder"}
 # What has a way of its own to leave out what did not change.
@@ -81,8 +81,12 @@ def compared(
     """How many times less than the best peer's ours is, for both kinds of peers."""
     for told, own, other, whose in _pairs(results, what, figure):
         ratio = other / own if own and other else None
-        shown = f"{own:.3g} {unit} against {other:.3g} {unit} ({whose})"
+        shown = f"{_short(own)} {unit} against {_short(other)} {unit} ({whose})"
         yield _row(told, f"≥ {least:g}", ratio, shown, ratio is not None and ratio >= least)
+
+
+def _short(value: float) -> str:
+    return f"{value:,.0f}" if value >= 1000 else f"{value:.3g}"
 
 
 def _pairs(
@@ -118,7 +122,7 @@ def _filtered(results: Results) -> Iterable[Row]:
         return p50_ms(at(results, peer, f"search-{size}", "filtered"))
 
     what = "filtered hybrid search, {:,} chunks, {}"
-    for size in (1_000, 10_000, 50_000):
+    for size in SIZES:
         told = what.format(size, "p50")
         yield from compared(results, told, 3, "ms", partial(p50, size=size))
     yield from compared(

@@ -11,9 +11,9 @@ from typing import Any
 
 from peers.peer import PEERS
 from peers.plots import bars, curves
-from peers.ratios import SETS, Results, at, p50_ms, rows, share_embedded
+from peers.ratios import Results, at, p50_ms, rows, share_embedded
+from peers.steps import SETS, SIZES
 
-SIZES = (1_000, 10_000, 50_000)
 BOOKS = {"docs": "Docusaurus docs", "mdn": "MDN, 300 files"}
 MISSING = "–"
 NOTES = """\

@@ -14,11 +14,11 @@ from typing import Any
 
 from peers import books
 from peers.peer import Peer, Running, environment_of, megabytes_in, weights_for
-from peers.ratios import SETS
 from questions import load, ndcg, recall
 from speed import additions_ms
 
 SIZES = (1_000, 10_000, 50_000)
+SETS = ("anthropic_docs", "clapnq_dev", "mtrag_un")
 STARTS = 3
 # Slow peers are asked fewer questions than the 200 there are.
 BUDGET_S = 20.0

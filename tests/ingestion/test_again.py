@@ -18,8 +18,7 @@ from bythebook.models.state import IngestionRecord, IngestionState
 from bythebook.models.vocabulary import IngestionMode
 from bythebook.reading.layout import Book, find_book
 from bythebook.reading.source import hash_bytes, read_bytes
-from bythebook.settings import Settings
-from invariants import check_invariants, content_of
+from invariants import check_invariants, content_of, fresh_content
 
 BOOKS = Path(__file__).parents[3] / "shared" / "data" / "books"
 MAX_BYTES = 20_000_000
@@ -40,12 +39,6 @@ def with_front(front: str) -> dict[str, str]:
     files = ordered_book()
     last = "guide/basics/zeta.mdx"
     return {**files, last: files[last].replace("lesson: 1", front)}
-
-
-async def fresh_content(book: Path, home: Path) -> object:
-    async with await Library.open(Settings(home=home)) as other:
-        await other.ingest(book)
-        return await content_of(other, "small")
 
 
 @pytest.mark.parametrize("front", ["sidebar_position: 0", "chapter: 0", "lesson: 0"])

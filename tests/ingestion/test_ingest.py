@@ -15,7 +15,7 @@ from bythebook.errors import BusyError, ConfigurationError
 from bythebook.library import Library
 from bythebook.models.search import SearchQuery
 from bythebook.settings import Settings
-from invariants import check_invariants, chunks_of, content_of
+from invariants import check_invariants, chunks_of, content_of, fresh_content
 
 NODES = "module-1-ros/chapter-1/01-nodes.md"
 
@@ -24,12 +24,6 @@ async def embedded_by(library: Library, book: Path, **options: str) -> int:
     before = library.embedder.texts_embedded
     await library.ingest(book, **options)  # type: ignore[arg-type]
     return library.embedder.texts_embedded - before
-
-
-async def fresh_content(book: Path, home: Path) -> object:
-    async with await Library.open(Settings(home=home)) as other:
-        job = await other.ingest(book)
-        return await content_of(other, job.book_id)
 
 
 async def test_a_first_ingest_indexes_every_file(library: Library, write_book: WriteBook) -> None:

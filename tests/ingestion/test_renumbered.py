@@ -16,8 +16,7 @@ from bythebook.reading import document
 from bythebook.reading.document import Document
 from bythebook.reading.layout import find_book
 from bythebook.reading.source import Source
-from bythebook.settings import Settings
-from invariants import check_invariants, content_of
+from invariants import check_invariants, content_of, fresh_content
 
 SAME = section("What all robots have", "wheels")
 Change = Callable[[Path], None]
@@ -144,9 +143,3 @@ async def test_a_worker_learns_that_it_need_not_read(
     assert not make_plan(find_book(root), state, "full", library.max_bytes).renumbered
     empty = IngestionState(book_id="small", collection_name="none")
     assert not make_plan(find_book(root), empty, "incremental", library.max_bytes).renumbered
-
-
-async def fresh_content(root: Path, home: Path) -> object:
-    async with await Library.open(Settings(home=home)) as other:
-        await other.ingest(root)
-        return await content_of(other, "small")
