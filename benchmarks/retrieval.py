@@ -1,4 +1,4 @@
-"""Compares ways to fuse meaning and words on the shared question sets.
+"""Compares ways to fuse meaning and words on the shared question sets, the last as it is used.
 
 python benchmarks/retrieval.py --data ../shared/data --work /tmp/retrieval
 """
@@ -8,15 +8,27 @@ from __future__ import annotations
 import argparse
 import asyncio
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from statistics import mean
 
 from bythebook.ingestion.points import all_points, book_filter
 from bythebook.library import Library
 from bythebook.models.search import SearchQuery
-from bythebook.retrieval.search import Evidence, Searcher
+from bythebook.retrieval.fusion import Candidate
+from bythebook.retrieval.halves import find_by_meaning, find_by_words
+from bythebook.retrieval.weights import WordWeights
 from bythebook.settings import Settings
 from questions import SETS, QuestionSet, hit, load, ndcg, recall
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What speaks for each candidate, and the BM25 score that none can exceed."""
+
+    candidates: list[Candidate]
+    ceiling: float
+
 
 Fusion = Callable[[Evidence], list[float]]
 
@@ -61,23 +73,30 @@ FUSIONS: dict[str, Fusion] = {
     "rrf k=2": reciprocal_ranks(2),
     "rrf k=60": reciprocal_ranks(60),
     **{f"convex {w}, by best hit": convex_by_best(w) for w in (0.5, 0.6, 0.7)},
-    **{f"convex {w}, by ceiling": convex(w) for w in (0.4, 0.5, 0.6)},
+    **{f"convex {w}, by ceiling": convex(w) for w in (0.4, 0.45, 0.5, 0.6)},
 }
 
 
+USED = "convex 0.45, by ceiling, and pairs"
+
+
 async def gather(library: Library, book_id: str, text: str) -> Evidence:
-    searcher = Searcher(await library.store(), library.embedder, library.known)
-    query = SearchQuery(text=text[:2000], book_id=book_id, hardware_tier_filter=4)
-    vector = await library.embedder.embed_query(query.text)
+    store, selection = await library.store(), book_filter(book_id)
     book = await library.known.get(book_id)
-    return await searcher.gather(
-        searcher.store, book, await searcher._selection(query), vector, query.text
-    )
+    words = await find_by_words(store, book, WordWeights(), selection, text[:2000])
+    vector = await library.embedder.embed_query(text[:2000])
+    return Evidence(await find_by_meaning(store, selection, vector, words), words.ceiling)
 
 
 def ranked(evidence: Evidence, scores: Sequence[float], passages: dict[str, str]) -> list[str]:
     order = sorted(zip(scores, evidence.candidates, strict=True), key=lambda pair: -pair[0])
     return list(dict.fromkeys(passages[candidate.id] for _, candidate in order))
+
+
+async def searched(library: Library, one: QuestionSet, text: str) -> list[str]:
+    query = SearchQuery(text=text[:2000], book_id=one.name, hardware_tier_filter=4, limit=20)
+    found = await library.search(query)
+    return list(dict.fromkeys(one.pages[each.metadata.source_file] for each in found.passages))
 
 
 async def passages_of(library: Library, one: QuestionSet) -> dict[str, str]:
@@ -89,20 +108,22 @@ async def passages_of(library: Library, one: QuestionSet) -> dict[str, str]:
 async def measure(library: Library, one: QuestionSet) -> None:
     asked = 0
     passages = await passages_of(library, one)
-    figures: dict[str, list[tuple[float, float, float]]] = {name: [] for name in FUSIONS}
+    names = [*FUSIONS, USED]
+    figures: dict[str, list[tuple[float, float, float]]] = {name: [] for name in names}
     for question in one.questions:
         right = one.right.get(question["_id"])
         if not right:
             continue
         evidence = await gather(library, one.name, question["text"])
         asked += 1
-        for name, fusion in FUSIONS.items():
-            order = ranked(evidence, fusion(evidence), passages)
+        orders = [ranked(evidence, fusion(evidence), passages) for fusion in FUSIONS.values()]
+        orders.append(await searched(library, one, question["text"]))
+        for name, order in zip(names, orders, strict=True):
             figures[name].append((ndcg(order, right), recall(order, right), hit(order, right)))
     print(f"\n{one.name}: {asked} questions, {len(one.pages)} passages")
     for name, rows in figures.items():
         n, r, h = (mean(column) for column in zip(*rows, strict=True))
-        print(f"  {name:26} ndcg@10 {n:.3f}   recall@5 {r:.3f}   hit@5 {h:.3f}")
+        print(f"  {name:34} ndcg@10 {n:.3f}   recall@5 {r:.3f}   hit@5 {h:.3f}")
 
 
 async def main() -> None:

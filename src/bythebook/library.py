@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable, Collection
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Sequence
 from contextlib import asynccontextmanager
 from functools import cached_property
 from importlib import resources
@@ -28,7 +28,7 @@ from bythebook.models.search import SearchQuery
 from bythebook.models.vocabulary import IngestionMode
 from bythebook.retrieval.background import is_due
 from bythebook.retrieval.calibration import BUILT_IN
-from bythebook.retrieval.context import find_passage, surroundings, whole_lesson
+from bythebook.retrieval.context import find_passage, surroundings, whole_lesson, with_vectors
 from bythebook.retrieval.search import Found, Searcher
 from bythebook.settings import Settings, load_settings
 from bythebook.switch import finish_switch
@@ -289,6 +289,10 @@ class Library:
     async def search(self, query: SearchQuery) -> Found:
         """The passages that fit a question best."""
         return await (await self.searcher()).search(query)
+
+    async def with_vectors(self, passages: Sequence[Passage]) -> list[Passage]:
+        """The same passages with their vectors."""
+        return await with_vectors(await self.store(), passages)
 
     async def searcher(self) -> Searcher:
         store = await self.store()

@@ -31,6 +31,8 @@ async def test_covered_questions_are_answered_from_the_right_place(built_in: Ass
             answer = answer_in(await listen(assistant.stream(line["question"])))
             if not files_cited(answer) & {line["file"], *line["also"]}:
                 wrong.append(line["question"])
+            several = answer.confidence.num_chunks > 1
+            assert (answer.confidence.chunk_diversity > 0) is several
     assert len(asked) == 20 and len(wrong) <= 1, wrong
 
 

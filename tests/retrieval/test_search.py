@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import pytest
 import pytest_asyncio
@@ -76,6 +78,7 @@ async def test_coverage_is_of_the_question_whatever_the_limit(books: Library) ->
         scores = [passage.score for passage in many.passages]
         assert [passage.score for passage in one.passages] == scores[:1]
         assert [passage.score for passage in five.passages] == scores[:5]
+        assert (*one.passages, *five.passages[1:]) == many.passages[:5]
     assert (await found("What is a node?", 5)).coverage > 0.8
 
 
@@ -174,6 +177,17 @@ async def test_a_value_the_book_does_not_have_is_an_error(books: Library) -> Non
 async def test_bad_filters_are_refused(fields: dict[str, Any]) -> None:
     with pytest.raises(ValidationError):
         SearchQuery(**{"text": "a fine question", **fields})
+
+
+async def test_vectors_are_brought_when_asked_for(books: Library) -> None:
+    found = await find(books, "publisher sends messages over a topic")
+    assert {passage.vector for passage in found} == {None}
+    gone = replace(found[0], chunk=found[0].chunk.model_copy(update={"id": str(uuid4())}))
+    *there, missing = await books.with_vectors([*found, gone])
+    assert [replace(passage, vector=None) for passage in there] == list(found)
+    assert all(passage.vector and len(passage.vector) == 384 for passage in there)
+    assert missing == gone
+    assert 0 < assess(there).chunk_diversity < 1 and assess(found).chunk_diversity == 0
 
 
 async def test_context_and_lesson_follow_the_chain(books: Library) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from pydantic import ValidationError
@@ -204,7 +204,8 @@ class TurnState:
 
     async def _search_book(self, query: SearchQuery) -> Found:
         await self.rounds.next()
-        return await self.library.search(query)
+        found = await self.library.search(query)
+        return replace(found, passages=tuple(await self.library.with_vectors(found.passages)))
 
     def _query(self, given: SearchArguments, text: str) -> SearchQuery:
         asked = self.asked

@@ -22,8 +22,6 @@ DEFINITION = re.compile(
     r"(?:\s+(?:is|are|means?|in|on|of|for|stands?)\b.{0,40})?\s*[?.!]*$",
     re.IGNORECASE,
 )
-# A definition stands in one of the passages the search would nearly have shown.
-FURTHER = 7
 
 Found = TypeVar("Found")
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from dataclasses import replace
 
 from bythebook.errors import BookNotFound
+from bythebook.index.collection import DENSE
 from bythebook.index.models import Record
 from bythebook.index.store import VectorStore
 from bythebook.ingestion.points import all_points, book_filter
@@ -37,6 +39,19 @@ async def find_passage(store: VectorStore, book_id: str, chunk_id: str) -> Passa
             action="Search again; its page may have changed.",
         )
     return found[0]
+
+
+async def with_vectors(store: VectorStore, passages: Sequence[Passage]) -> list[Passage]:
+    """The same with their vectors, which a search does not bring: they are half of what a passage
+    is, and only an answer's confidence asks for them. One that was just rewritten has none."""
+    wanted = [passage.id for passage in passages]
+    records = await store.retrieve(wanted, with_payload=False, with_vectors=[DENSE])
+    vectors: dict[str, tuple[float, ...]] = {}
+    for record in records:
+        vector = (record.vector or {})[DENSE]
+        assert isinstance(vector, Sequence)
+        vectors[record.id] = tuple(vector)
+    return [replace(passage, vector=vectors.get(passage.id)) for passage in passages]
 
 
 async def surroundings(

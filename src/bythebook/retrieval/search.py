@@ -4,24 +4,18 @@ from __future__ import annotations
 
 import asyncio
 from array import array
-from collections.abc import Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from bythebook.embedding.embedder import Embedder
 from bythebook.errors import ConfigurationError, InputError, StoreError
-from bythebook.index.collection import DENSE, SPARSE
 from bythebook.index.models import (
     FieldCondition,
     Filter,
-    HasIdCondition,
-    IdfCorpusParams,
     MatchExcept,
-    QuantizationSearchParams,
-    QueryRequest,
     Record,
-    SearchParams,
-    SparseVector,
 )
 from bythebook.index.store import Reads, VectorStore
 from bythebook.ingestion.known_books import KnownBooks
@@ -31,8 +25,6 @@ from bythebook.models.book import Background, BookInfo
 from bythebook.models.passage import Passage
 from bythebook.models.search import SearchQuery
 from bythebook.retrieval.asking import (
-    FURTHER,
-    asked_terms,
     definitions_first,
     term_to_define,
 )
@@ -41,7 +33,8 @@ from bythebook.retrieval.calibration import anchor_of, calibration_for
 from bythebook.retrieval.context import passage_of_record
 from bythebook.retrieval.coverage import LOOKED_AT, Coverage, Sight, weigh
 from bythebook.retrieval.filters import make_filter
-from bythebook.retrieval.fusion import Candidate, bm25_ceiling, fuse, inverse_frequency
+from bythebook.retrieval.fusion import Candidate, fuse
+from bythebook.retrieval.halves import ByWords, find_by_meaning, find_by_words
 from bythebook.retrieval.states import (
     SWITCHING_PAUSE,
     SWITCHING_RETRIES,
@@ -49,18 +42,15 @@ from bythebook.retrieval.states import (
     newest_states,
     without_repeats,
 )
-from bythebook.retrieval.weights import WordWeights, weight_of
+from bythebook.retrieval.together import TOGETHER, pairs_in, share_together
+from bythebook.retrieval.weights import WordWeights
 from bythebook.tracing.spans import span
 
-# Candidates each half brings: enough that a passage good in both is never missed.
-CANDIDATES = 50
-# By vectors rounded to bytes, where an index has them: of twice as many, the vectors themselves
-# choose what they would have chosen of all.
-ROUNDED = SearchParams(
-    exact=True, quantization=QuantizationSearchParams(rescore=True, oversampling=2.0)
-)
-# The term number of the empty word, which no text has: a query for it finds nothing.
-NO_WORDS = [0]
+# Passages that are read before the best are shown: what tells most, the words of the question
+# together or a definition, may stand in one that would nearly have been shown.
+READ = 8
+# Seconds for the embedder to begin: beside the embedded engine no other thread gets a turn.
+HEAD_START = 0.001
 
 Best = list[tuple[Candidate, Passage]]
 
@@ -74,16 +64,6 @@ class Found:
     total: int
     coverage: float = 0.0
     evidence: Coverage | None = None
-
-
-@dataclass(frozen=True)
-class Evidence:
-    """What speaks for each candidate, the BM25 score that none can exceed, and the weights of the
-    question's terms, from 0 to 1."""
-
-    candidates: list[Candidate]
-    ceiling: float
-    weights: dict[int, float]
 
 
 class Searcher:
@@ -110,43 +90,54 @@ class Searcher:
         book = await self.known.get_recent(query.book_id)
         self._check_embedder(book)
         selection = await self._selection(query)
+
+        def look_up(index: Reads) -> Coroutine[Any, Any, ByWords]:
+            return find_by_words(index, book, self.weights, selection, query.text)
+
         with span("embed"):
-            vector = await self.embedder.embed_query(query.text)
+            vector, words = await self._embed_and(look_up, query.text)
         calibration = calibration_for(self.embedder.name, self.home)
-        term = term_to_define(query.text)
-        wanted = max(query.limit, LOOKED_AT) + (FURTHER if term else 0)
+        wanted = max(query.limit, READ)
         newest_only = False
 
-        async def look(index: Reads) -> tuple[Evidence, int, Best | None]:
+        async def look(index: Reads) -> tuple[int, Best | None]:
             with span("query"):
-                evidence = await self.gather(index, book, selection, vector, query.text)
-            with span("fuse", candidates=len(evidence.candidates)):
-                ranked = fuse(evidence.candidates, evidence.ceiling, calibration)
-                return evidence, len(ranked), await best_of(index, ranked, wanted, newest_only)
+                candidates = await find_by_meaning(index, selection, vector, words)
+            with span("fuse", candidates=len(candidates)):
+                ranked = fuse(candidates, words.ceiling, calibration)
+                return len(ranked), await best_of(index, ranked, wanted, newest_only)
 
         for attempt in range(SWITCHING_RETRIES):
             newest_only = attempt == SWITCHING_RETRIES - 1
-            evidence, total, best = await self.store.visit(look)
+            total, best = await self.store.visit(look)
             if best is not None:
                 break
             await asyncio.sleep(SWITCHING_PAUSE)
+            words = await self.store.visit(look_up)
         if not best:
             await self._explain_nothing(query)
             return Found((), 0)
-        weighed = _weighed(query.text, book, evidence, best)
+        weighed = _weighed(query.text, book, words, best)
         coverage = calibration.coverage(weighed.features, demanded(calibration, book.background))
         anchor = anchor_of(weighed.strengths)
-        if term:
-            best = definitions_first(term, best, [passage.text for _, passage in best])
-        chosen = best[: query.limit]
-        strengths = sorted((candidate.evidence for candidate, _ in chosen), reverse=True)
+        strengths = [candidate.evidence for candidate, _ in best]
+        scores = calibration.scores(coverage, strengths[: query.limit], anchor)
+        read = [*_by_texts(query.text, book, words, best[:READ]), *best[READ:]]
         passages = [
-            replace(passage, score=score)
-            for (_, passage), score in zip(
-                chosen, calibration.scores(coverage, strengths, anchor), strict=True
-            )
+            replace(passage, score=score) for (_, passage), score in zip(read, scores, strict=False)
         ]
         return Found(tuple(passages), total, calibration.shown(coverage), weighed)
+
+    async def _embed_and(
+        self, look_up: Callable[[Reads], Coroutine[Any, Any, ByWords]], text: str
+    ) -> tuple[array[float], ByWords]:
+        """The question's vector, and what is looked up while it is being made."""
+        embedding = asyncio.ensure_future(self.embedder.embed_query(text))
+        try:
+            await asyncio.wait({embedding}, timeout=HEAD_START)
+            return await asyncio.gather(embedding, self.store.visit(look_up))
+        finally:
+            embedding.cancel()
 
     async def background(self, book: BookInfo) -> Background:
         """What the book seems to say about everyday questions; one by one, so that a reader who
@@ -165,10 +156,11 @@ class Searcher:
         vector = await self.embedder.embed_query(text)
 
         async def look(index: Reads) -> Coverage:
-            evidence = await self.gather(index, book, selection, vector, text)
-            ranked = fuse(evidence.candidates, evidence.ceiling, calibration)
+            words = await find_by_words(index, book, self.weights, selection, text)
+            candidates = await find_by_meaning(index, selection, vector, words)
+            ranked = fuse(candidates, words.ceiling, calibration)
             best = await best_of(index, ranked, LOOKED_AT, newest_only=True)
-            return _weighed(text, book, evidence, best or [])
+            return _weighed(text, book, words, best or [])
 
         return await self.store.visit(look)
 
@@ -218,48 +210,6 @@ class Searcher:
                     action="Take the parent_doc_id of a search result.",
                 )
 
-    async def gather(
-        self, index: Reads, book: BookInfo, selection: Filter, vector: array[float], text: str
-    ) -> Evidence:
-        """Both halves and the weight of each word, then the cosines of what only words found.
-
-        Ids and scores only: bringing back text and vectors would cost more than finding them.
-        """
-        words = asked_terms(text, book.language)
-        weights = self.weights.of(book)
-        unweighed = [word for word in words if word not in weights]
-        in_book = book_filter(book.book_id)
-        dense, sparse, *single = await index.query_batch(
-            [
-                _dense(vector, selection),
-                _sparse(words or NO_WORDS, selection, in_book),
-                *(_best_of_word(word, in_book) for word in unweighed),
-            ]
-        )
-        cosines = {hit.id: hit.score for hit in dense}
-        by_words = [hit.id for hit in sparse if hit.id not in cosines]
-        if by_words:
-            (more,) = await index.query_batch(
-                [_dense(vector, Filter(must=[HasIdCondition(has_id=by_words)]))]
-            )
-            cosines |= {hit.id: hit.score for hit in more}
-        bm25 = {hit.id: hit.score for hit in sparse}
-        # What the sparse half did not bring scores between nothing and the last it brought.
-        unknown = min(bm25.values()) / 2 if len(sparse) == CANDIDATES else 0.0
-        for word, hits in zip(unweighed, single, strict=True):
-            weights[word] = weight_of(word, hits, book.total_chunks)
-        candidates = [
-            Candidate(id, min(max(cosine, -1.0), 1.0), bm25.get(id, unknown))
-            for id, cosine in cosines.items()
-        ]
-        own = {word: weights[word] for word in words}
-        greatest = inverse_frequency(book.total_chunks, 0)
-        return Evidence(
-            candidates,
-            bm25_ceiling(list(own.values())),
-            {word: min(weight / greatest, 1.0) for word, weight in own.items()},
-        )
-
 
 async def best_of(
     index: Reads, ranked: Sequence[Candidate], limit: int, newest_only: bool
@@ -271,7 +221,7 @@ async def best_of(
     for start in range(0, len(ranked), limit):
         chosen = {candidate.id: candidate for candidate in ranked[start : start + limit]}
         fetched |= chosen
-        records = await index.retrieve(list(chosen), with_vectors=[DENSE])
+        records = await index.retrieve(list(chosen))
         found += [_passage(chosen[record.id], record) for record in records]
         if newest_only:
             found = newest_states(found)
@@ -284,44 +234,25 @@ async def best_of(
 
 
 def _weighed(
-    text: str, book: BookInfo, evidence: Evidence, best: Sequence[tuple[Candidate, Passage]]
+    text: str, book: BookInfo, words: ByWords, best: Sequence[tuple[Candidate, Passage]]
 ) -> Coverage:
     sights = [Sight(c.cosine, c.evidence, p.chunk.embedded_text) for c, p in best[:LOOKED_AT]]
-    return weigh(text, book.language, evidence.weights, sights)
+    return weigh(text, book.language, words.weights, sights)
 
 
-def _dense(vector: array[float], selection: Filter) -> QueryRequest:
-    return QueryRequest(
-        query=vector.tolist(),
-        using=DENSE,
-        filter=selection,
-        params=ROUNDED,
-        limit=CANDIDATES,
-        with_payload=False,
-    )
+def _by_texts(question: str, book: BookInfo, words: ByWords, best: Best) -> Best:
+    """The same in the order that their texts speak for: words of the question that stand together
+    count, and what defines the term that is asked for comes before all else."""
+    pairs = pairs_in(question, book.language, words.weights)
 
+    def strength(one: tuple[Candidate, Passage]) -> float:
+        candidate, passage = one
+        return candidate.evidence + TOGETHER * share_together(pairs, passage.chunk.embedded_text)
 
-def _sparse(words: Sequence[int], selection: Filter, in_book: Filter) -> QueryRequest:
-    return QueryRequest(
-        query=SparseVector(indices=list(words), values=[1.0] * len(words)),
-        using=SPARSE,
-        filter=selection,
-        params=SearchParams(idf=IdfCorpusParams(corpus=in_book)),
-        limit=CANDIDATES,
-        with_payload=False,
-    )
-
-
-def _best_of_word(word: int, in_book: Filter) -> QueryRequest:
-    return replace(_sparse([word], in_book, in_book), limit=1, with_vector=[SPARSE])
+    read = sorted(best, key=strength, reverse=True)
+    term = term_to_define(question)
+    return definitions_first(term, read, [passage.text for _, passage in read]) if term else read
 
 
 def _passage(candidate: Candidate, record: Record) -> Passage:
-    vector = (record.vector or {})[DENSE]
-    assert isinstance(vector, Sequence)
-    return replace(
-        passage_of_record(record),
-        cosine=candidate.cosine,
-        bm25=candidate.bm25,
-        vector=tuple(vector),
-    )
+    return replace(passage_of_record(record), cosine=candidate.cosine, bm25=candidate.bm25)
