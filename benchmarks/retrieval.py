@@ -1,6 +1,7 @@
 """Compares ways to fuse meaning and words on the shared question sets, the last as it is used.
 
 python benchmarks/retrieval.py --data ../shared/data --work /tmp/retrieval
+    [--together .2] [--reach 12] [--read 8]   what pairs of words add, how far apart, in how many
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from statistics import mean
 from bythebook.ingestion.points import all_points, book_filter
 from bythebook.library import Library
 from bythebook.models.search import SearchQuery
+from bythebook.retrieval import search, together
 from bythebook.retrieval.fusion import Candidate
 from bythebook.retrieval.halves import find_by_meaning, find_by_words
 from bythebook.retrieval.weights import WordWeights
@@ -130,7 +132,12 @@ async def main() -> None:
     options = argparse.ArgumentParser()
     options.add_argument("--data", type=Path, required=True)
     options.add_argument("--work", type=Path, required=True)
+    options.add_argument("--together", type=float, default=together.TOGETHER)
+    options.add_argument("--reach", type=int, default=together.REACH)
+    options.add_argument("--read", type=int, default=search.READ)
     chosen = options.parse_args()
+    together.TOGETHER, together.REACH = chosen.together, chosen.reach
+    search.READ = chosen.read
     sets = [
         load(chosen.data, name, chosen.work, every=4 if name == "squad2" else 1) for name in SETS
     ]

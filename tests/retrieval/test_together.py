@@ -42,7 +42,7 @@ def test_words_without_a_weight_do_not_part_a_pair() -> None:
     (light,) = query_terms("robot", "en").indices
     asked = "How does gravity, please, act on a robot?"
     pairs = pairs_in(asked, "en", {heavy: 0.8, light: 0.5})
-    assert pairs == [Pair("graviti"[:6], "robot", 0.4)]
+    assert pairs == [Pair("gravit", "robot", 0.4)]
 
 
 def test_what_a_book_has_everywhere_hardly_tells() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import TypeVar
 
@@ -30,6 +30,12 @@ def asked_terms(text: str, language: str) -> list[int]:
     """The numbers of the words that are asked about."""
     words = query_terms(text, language).indices
     return [word for word in words if word not in _asking(language)] or words
+
+
+def weight_as_written(word: str, language: str, weights: Mapping[int, float]) -> float:
+    """The weight of a word of a question: of its heaviest term, 0 where it is not asked about."""
+    known = (weights.get(term, 0.0) for term in query_terms(word, language).indices)
+    return max(known, default=0.0)
 
 
 @cache

@@ -42,8 +42,8 @@ async def find_passage(store: VectorStore, book_id: str, chunk_id: str) -> Passa
 
 
 async def with_vectors(store: VectorStore, passages: Sequence[Passage]) -> list[Passage]:
-    """The same with their vectors, which a search does not bring: they are half of what a passage
-    is, and only an answer's confidence asks for them. One that was just rewritten has none."""
+    """The same with their vectors, which a search does not bring: only an answer's confidence asks
+    for them. A passage that has just gone keeps none."""
     wanted = [passage.id for passage in passages]
     records = await store.retrieve(wanted, with_payload=False, with_vectors=[DENSE])
     vectors: dict[str, tuple[float, ...]] = {}

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from math import sqrt
 
-from bythebook.index.sparse import query_terms
+from bythebook.retrieval.asking import weight_as_written
 from bythebook.retrieval.names import (
     Name,
     missing_names,
@@ -71,8 +71,7 @@ def weigh(
     (everywhere in the book) to 1 (nowhere)."""
 
     def weight_of(word: str) -> float:
-        known = (weights.get(term, 0.0) for term in query_terms(word, language).indices)
-        return max(known, default=0.0)
+        return weight_as_written(word, language, weights)
 
     best = ranked[:LOOKED_AT]
     missing: list[Name] = []

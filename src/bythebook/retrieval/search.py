@@ -11,12 +11,7 @@ from typing import Any
 
 from bythebook.embedding.embedder import Embedder
 from bythebook.errors import ConfigurationError, InputError, StoreError
-from bythebook.index.models import (
-    FieldCondition,
-    Filter,
-    MatchExcept,
-    Record,
-)
+from bythebook.index.models import FieldCondition, Filter, MatchExcept, Record
 from bythebook.index.store import Reads, VectorStore
 from bythebook.ingestion.known_books import KnownBooks
 from bythebook.ingestion.points import book_filter
@@ -24,10 +19,7 @@ from bythebook.language.calm import calm
 from bythebook.models.book import Background, BookInfo
 from bythebook.models.passage import Passage
 from bythebook.models.search import SearchQuery
-from bythebook.retrieval.asking import (
-    definitions_first,
-    term_to_define,
-)
+from bythebook.retrieval.asking import definitions_first, term_to_define
 from bythebook.retrieval.background import background_of, demanded, everyday_questions
 from bythebook.retrieval.calibration import anchor_of, calibration_for
 from bythebook.retrieval.context import passage_of_record
@@ -42,7 +34,7 @@ from bythebook.retrieval.states import (
     newest_states,
     without_repeats,
 )
-from bythebook.retrieval.together import TOGETHER, pairs_in, share_together
+from bythebook.retrieval.together import evidence_of, pairs_in
 from bythebook.retrieval.weights import WordWeights
 from bythebook.tracing.spans import span
 
@@ -247,7 +239,7 @@ def _by_texts(question: str, book: BookInfo, words: ByWords, best: Best) -> Best
 
     def strength(one: tuple[Candidate, Passage]) -> float:
         candidate, passage = one
-        return candidate.evidence + TOGETHER * share_together(pairs, passage.chunk.embedded_text)
+        return candidate.evidence + evidence_of(pairs, passage.chunk.embedded_text)
 
     read = sorted(best, key=strength, reverse=True)
     term = term_to_define(question)

@@ -1,8 +1,8 @@
 """Words that stand together in a question stand together in the passage that answers it.
 
 Meaning and single words choose what is read; neither of them sees the order of words. Only where
-the question's own words begin is looked for: to find all words of a dozen passages takes three
-milliseconds, a quarter of a search.
+the question's own words begin is looked for: to find all words of the passages takes several times
+as long.
 """
 
 from __future__ import annotations
@@ -11,7 +11,8 @@ from collections.abc import Mapping, Sequence
 from itertools import pairwise, takewhile
 from typing import NamedTuple
 
-from bythebook.index.sparse import TERM, query_terms, terms
+from bythebook.index.sparse import TERM, terms
+from bythebook.retrieval.asking import weight_as_written
 
 # What all pairs of a question add to the evidence of a passage that has them.
 TOGETHER = 0.2
@@ -36,11 +37,16 @@ def pairs_in(question: str, language: str, weights: Mapping[int, float]) -> list
     the book has everywhere weigh next to nothing."""
     words: list[tuple[str, float]] = []
     for word in TERM.findall(question):
-        known = [weights[term] for term in query_terms(word, language).indices if term in weights]
-        if known:
-            words.append((_beginning(word, language), max(known)))
+        weight = weight_as_written(word, language, weights)
+        if weight:
+            words.append((_beginning(word, language), weight))
     pairs = (Pair(one, other, a * b) for (one, a), (other, b) in pairwise(words))
     return list(dict.fromkeys(pairs))
+
+
+def evidence_of(pairs: Sequence[Pair], text: str) -> float:
+    """What the pairs add to the evidence of a passage with this text."""
+    return TOGETHER * share_together(pairs, text)
 
 
 def share_together(pairs: Sequence[Pair], text: str) -> float:
