@@ -76,13 +76,13 @@ screenshots: install-dev
 install: .venv/.installed
 install-dev: .venv/.installed-dev
 
-.venv/.installed: pyproject.toml constraints.txt
+.venv/.installed: pyproject.toml packages/reader/pyproject.toml constraints.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
-	$(BIN)/pip install --quiet --editable .
+	$(BIN)/pip install --quiet --editable packages/reader --editable .
 	touch $@
 
 .venv/.installed-dev: .venv/.installed
-	$(BIN)/pip install --quiet --editable '.[dev]'
+	$(BIN)/pip install --quiet --editable packages/reader --editable '.[dev]'
 	touch $@
 
 weights: install-dev

@@ -156,6 +156,10 @@ class Graph:
         place = self.node("Slice", self.constant(places), first, length, first)
         return self.layer_norm(self.node("Add", word, place), "embeddings.LayerNorm")
 
+    def attention(self, heads: list[str], mask: str) -> str:
+        inputs = [*heads, "", mask] if mask else heads
+        return self.node("MultiHeadAttention", *inputs, domain=MICROSOFT, num_heads=HEADS)
+
     def layer(self, x: str, number: int, mask: str) -> str:
         prefix = f"encoder.layer.{number}"
 
@@ -172,8 +176,7 @@ class Graph:
             np.concatenate([bias(part) for part in parts]),
         )
         heads = self.split("Split", projected, outputs=3, axis=-1, num_outputs=3)
-        inputs = [*heads, "", mask] if mask else heads
-        seen = self.node("MultiHeadAttention", *inputs, domain=MICROSOFT, num_heads=HEADS)
+        seen = self.attention(heads, mask)
         seen = self.dense(seen, matrix("attention.output.dense"), bias("attention.output.dense"))
         # Add and LayerNormalization apart: ONNX Runtime's fused form takes five times as long.
         x = self.layer_norm(self.node("Add", seen, x), f"{prefix}.attention.output.LayerNorm")

@@ -73,6 +73,15 @@ async def _examine_library(report: Report, library: Library, repair: bool) -> No
         vector = await library.embedder.embed_query("Does the embedder work?")
         return f"{library.embedder.name}, {len(vector)} numbers a passage"
 
+    async def reader() -> str:
+        from bythebook.reader.reader import WITHOUT, Reader
+
+        if library.settings.reader == "off":
+            return f"off. {WITHOUT}"
+        async with Reader.open(library.settings) as opened:
+            found = await opened.read("Does the reader work?", "Yes, the reader works.")
+        return f"built-in, says {found.answers:.2f} of a passage that answers"
+
     async def rebuilt() -> str:
         return await library.repair_index()
 
@@ -92,6 +101,7 @@ async def _examine_library(report: Report, library: Library, repair: bool) -> No
             return assistant.model_name
 
     working = await report.check("embedder", embedder)
+    await report.check("reader", reader)
     await report.check("answerer", answerer)
     await _examine_platforms(report, library)
     if repair:

@@ -18,6 +18,7 @@ from bythebook.settings.workers import WorkerSettings
 
 EmbedderName = Literal["built-in", "openai", "cohere"]
 AnswererName = Literal["auto", "built-in", "openai"]
+ReaderName = Literal["built-in", "off"]
 
 # Said when the book does not; a sentence of S1, here and nowhere else.
 REFUSAL = "I don't have information about that in the book content"
@@ -56,6 +57,12 @@ class Settings(FetchSettings, PlatformSettings, TracingSettings, WorkerSettings)
         ge=0,
         validation_alias="BYTHEBOOK_EMBEDDING_THREADS",
         description="Threads the built-in embedder uses; 0 means one for each core.",
+    )
+    reader: ReaderName = Field(
+        default="built-in",
+        validation_alias="BYTHEBOOK_READER",
+        description="The model that reads the passages found: built-in or off. Off saves memory; "
+        "nothing judges whether a passage answers, marks where, or checks what a sentence means.",
     )
     max_file_mb: int = Field(
         default=5,

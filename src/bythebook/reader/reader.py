@@ -1,0 +1,167 @@
+"""The three judgements, off the event loop, for one passage or for several until it is sure."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Self, TypeVar
+
+from bythebook.errors import ConfigurationError
+from bythebook.models.passage import Passage
+from bythebook.reader.network import Encoded, Network, Stretch, installed_weights, network
+from bythebook.reader.windows import unit_scores
+from bythebook.settings import Settings
+
+Result = TypeVar("Result")
+
+# Above this another passage is not looked at for a better one. The network is never surer than
+# .82 that a passage answers, and of what it says above .75 five in six do.
+SURE_ANSWERS, SURE_SUPPORTS = 0.75, 0.85
+WITHOUT = (
+    "Without the reading model, search and refusals work as before, but nothing judges whether a "
+    "passage answers, marks where, or checks what a sentence means."
+)
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """`text[start:end]` of the passage is a part of the answer with this probability."""
+
+    start: int
+    end: int
+    score: float
+
+
+@dataclass(frozen=True)
+class Reading:
+    """Whether a passage answers the question, and where. `number` is its place in the list that
+    was given; evidence is in reading order."""
+
+    number: int
+    answers: float
+    evidence: tuple[Evidence, ...]
+
+
+@dataclass(frozen=True)
+class Support:
+    """How likely a passage says what the sentence says, and its place in the list given."""
+
+    number: int
+    supports: float
+
+
+class Reader:
+    """Judges passages with the network of bythebook-reader, one after the other: a passage gets
+    all cores, so that the first verdict comes soon and the rest are often not needed."""
+
+    def __init__(self, weights: Path, *, threads: int = 0) -> None:
+        self._network: Network = network(weights, threads or os.cpu_count() or 1)
+        self._pool = ThreadPoolExecutor(1, thread_name_prefix="reader")
+
+    @classmethod
+    def open(cls, settings: Settings) -> Self:
+        """A reader that loads its network when first asked; an error where it is switched off."""
+        if settings.reader == "off":
+            raise ConfigurationError(
+                f"The reading model is switched off (BYTHEBOOK_READER=off). {WITHOUT}",
+                action="Remove BYTHEBOOK_READER, or set it to built-in.",
+            )
+        return cls(installed_weights(), threads=settings.embedding_threads)
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()
+
+    async def close(self) -> None:
+        await asyncio.to_thread(self._pool.shutdown, cancel_futures=True)
+
+    async def check(self) -> None:
+        """Loads the network, so that what is wrong with it is told now."""
+        await self._in_thread(lambda: (self._network.load(), self._network.calibration))
+
+    async def read(self, question: str, passage: Passage | str) -> Reading:
+        return (await self.read_all(question, [passage]))[0]
+
+    async def read_all(
+        self, question: str, passages: Sequence[Passage | str], *, sure: float = SURE_ANSWERS
+    ) -> list[Reading]:
+        """Readings, best first. Passages are read in the order given; when one of them answers
+        for sure, those behind it are left unread."""
+        found: list[Reading] = []
+        for number, passage in enumerate(passages):
+            found.append(await self._read(question, passage, number))
+            if found[-1].answers >= sure:
+                break
+        return sorted(found, key=lambda reading: (-reading.answers, reading.number))
+
+    async def supports(self, claim: str, passage: Passage | str) -> float:
+        return (await self.supports_any(claim, [passage])).supports
+
+    async def supports_any(
+        self, claim: str, passages: Sequence[Passage | str], *, sure: float = SURE_SUPPORTS
+    ) -> Support:
+        """The passage that says it most surely; those behind one that surely does are not asked."""
+        best = Support(0, 0.0)
+        for number, passage in enumerate(passages):
+            best = max(best, await self._supports(claim, passage, number), key=_supported)
+            if best.supports >= sure:
+                break
+        return best
+
+    async def _read(self, question: str, passage: Passage | str, number: int) -> Reading:
+        encoded, stretches = await self._judge(question, passage)
+        scales = self._network.calibration
+        answers = scales.answers.probability(max(each.answers for each in stretches))
+        text = _text(passage)
+        return Reading(number, answers, tuple(self._evidence(text, encoded, stretches)))
+
+    async def _supports(self, claim: str, passage: Passage | str, number: int) -> Support:
+        _, stretches = await self._judge(claim, passage)
+        scale = self._network.calibration.supports
+        return Support(number, scale.probability(max(each.supports for each in stretches)))
+
+    async def _judge(self, asked: str, passage: Passage | str) -> tuple[Encoded, list[Stretch]]:
+        net = self._network
+        encoded = await self._in_thread(
+            lambda: net.encode(asked, _heading(passage), _text(passage))
+        )
+        runs = [
+            self._in_thread(lambda number=number: net.run(encoded, number))  # type: ignore[misc]
+            for number in range(len(encoded.stretches))
+        ]
+        return encoded, await asyncio.gather(*runs)
+
+    def _evidence(
+        self, text: str, encoded: Encoded, stretches: Sequence[Stretch]
+    ) -> Iterator[Evidence]:
+        """Units of the passage whose word pieces are likely enough a part of the answer."""
+        scales = self._network.calibration
+        logits: list[list[float]] = [[] for _ in encoded.pieces]
+        for stretch in stretches:
+            for place, logit in enumerate(stretch.evidence, stretch.start):
+                logits[place].append(logit)
+        likely = [scales.evidence.probability(sum(each) / len(each)) for each in logits]
+        for start, end, score in unit_scores(text, encoded.characters, likely):
+            if score >= scales.evidence_threshold:
+                yield Evidence(start, end, score)
+
+    def _in_thread(self, work: Callable[[], Result]) -> asyncio.Future[Result]:
+        return asyncio.get_running_loop().run_in_executor(self._pool, work)
+
+
+def _supported(support: Support) -> float:
+    return support.supports
+
+
+def _text(passage: Passage | str) -> str:
+    return passage if isinstance(passage, str) else passage.text
+
+
+def _heading(passage: Passage | str) -> str:
+    return "" if isinstance(passage, str) else " › ".join(passage.metadata.heading_path)

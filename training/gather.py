@@ -1,0 +1,328 @@
+"""Gathers all rows and unlabelled pairs into one file of word pieces for `training.train`.
+
+    python -m training.gather --data ../shared/data --work WORK [--pairs 1000000]
+
+Needs what `training.found` wrote. Writes WORK/rows.npz: every text once as word pieces, and pairs
+that name a question or sentence, a heading, a text and the stretch of it that is read. A label of
+-1 is unknown: the large model scores those pairs, and the small one learns from its scores.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import random
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+
+import bm25s
+import numpy as np
+from tokenizers import Tokenizer
+
+from bythebook.reader.windows import windows
+from training.books import BOOKS, CHECK_BOOKS, BookPassage, passages, unpack
+from training.made import Maker
+from training.rows import (
+    ONLY_POSITIVE,
+    Row,
+    Span,
+    asked_of_sets,
+    begin,
+    human_eval,
+    look_alikes,
+    own,
+    public,
+    typing_errors,
+)  # fmt: skip
+
+TOKENIZER = Path(__file__).parents[1] / "src/bythebook/embedding/weights/tokenizer.json"
+UNKNOWN = -1.0
+OWN_WEIGHT = 3.0
+# The share of evidence that makes a window an answer, of a passage that is one.
+ENOUGH = 0.5
+MADE_SENTENCES = 4
+MOST_PUBLIC = 45_000
+TRAINED_BOOKS = [name for name in BOOKS if name not in CHECK_BOOKS]
+
+
+class Texts:
+    """Each text once, as word pieces with the characters they stand for."""
+
+    def __init__(self) -> None:
+        self.tokenizer = Tokenizer.from_file(str(TOKENIZER))
+        self.tokenizer.encode_special_tokens = True
+        self.places: dict[str, int] = {}
+        self.ids: list[np.ndarray] = []
+        self.offsets: dict[int, list[tuple[int, int]]] = {}
+
+    def add(self, text: str, *, offsets: bool = False) -> int:
+        place = self.places.get(text)
+        if place is None or (offsets and place not in self.offsets):
+            found = self.tokenizer.encode(text, add_special_tokens=False)
+            if place is None:
+                place = self.places[text] = len(self.ids)
+                self.ids.append(np.array(found.ids, np.uint16))
+            if offsets:
+                self.offsets[place] = found.offsets
+        return place
+
+    def length(self, place: int) -> int:
+        return len(self.ids[place])
+
+
+class Pairs:
+    """Columns of rows.npz; evidence is kept as stretches of word pieces with a value each."""
+
+    def __init__(self, texts: Texts) -> None:
+        self.texts = texts
+        self.columns: dict[str, list[float]] = {
+            name: []
+            for name in (
+                "asked",
+                "heading",
+                "text",
+                "start",
+                "end",
+                "head",
+                "label",
+                "marked",
+                "weight",
+                "part",
+                "set",
+                "row",
+            )
+        }
+        self.evidence: list[tuple[int, int, int, float]] = []
+        self.sets: dict[str, int] = {}
+
+    def add(self, row: Row, number: int = -1) -> None:
+        asked, heading = self.texts.add(row.asked), self.texts.add(row.heading)
+        text = self.texts.add(row.text, offsets=row.spans is not None)
+        spans = self._pieces(text, row.spans or ())
+        total = sum((end - start) * value for start, end, value in spans)
+        for start, end in windows(self.texts.length(text)):
+            inside = [(max(a, start), min(b, end), v) for a, b, v in spans if a < end and b > start]
+            label = row.label
+            if row.label == 1 and spans and total:
+                share = sum((b - a) * v for a, b, v in inside) / total
+                if 0 < share < ENOUGH and row.part == "train":
+                    continue  # half an answer teaches neither
+                label = float(share >= ENOUGH)
+            at = len(self.columns["asked"])
+            self._append(asked, heading, text, start, end, row, label, number)
+            self.evidence += [(at, a - start, b - start, v) for a, b, v in inside]
+
+    def unlabelled(
+        self, asked: str, passage: BookPassage | str, head: int, pick: random.Random
+    ) -> None:
+        text, heading = passage, ""
+        if isinstance(passage, BookPassage):
+            text, heading = passage.text, " › ".join(passage.headings)
+        place = self.texts.add(str(text))
+        start, end = pick.choice(windows(self.texts.length(place)))
+        row = Row("supports" if head else "answers", asked, heading, "", UNKNOWN, "unlabelled")
+        self._append(
+            self.texts.add(asked), self.texts.add(heading), place, start, end, row, UNKNOWN, -1
+        )
+
+    def _append(
+        self,
+        asked: int,
+        heading: int,
+        text: int,
+        start: int,
+        end: int,
+        row: Row,
+        label: float,
+        number: int,
+    ) -> None:
+        values: dict[str, float] = {
+            "asked": asked,
+            "heading": heading,
+            "text": text,
+            "start": start,
+            "end": end,
+            "head": int(row.head == "supports"),
+            "label": label,
+            "marked": int(row.spans is not None),
+            "weight": row.weight,
+            "part": ("train", "judge", "check").index(row.part),
+            "set": self.sets.setdefault(row.set, len(self.sets)),
+            "row": number,
+        }
+        for name, value in values.items():
+            self.columns[name].append(value)
+
+    def _pieces(self, text: int, spans: Iterable[Span]) -> list[tuple[int, int, float]]:
+        """Spans of characters as stretches of word pieces."""
+        found = []
+        for start, end, value in spans:
+            inside = [
+                n for n, (a, b) in enumerate(self.texts.offsets[text]) if a < end and b > start
+            ]
+            if inside:
+                found.append((inside[0], inside[-1] + 1, value))
+        return found
+
+    def save(self, file: Path) -> None:
+        lengths = np.array([len(ids) for ids in self.texts.ids], np.int32)
+        kinds = {"label": np.float32, "weight": np.float32}
+        columns = {
+            name: np.array(values, kinds.get(name, np.int32))
+            for name, values in self.columns.items()
+        }
+        np.savez_compressed(
+            file,
+            flat=np.concatenate(self.texts.ids),
+            lengths=lengths,
+            evidence=np.array(self.evidence, np.float32),
+            sets=np.array(list(self.sets)),
+            **columns,  # type: ignore[arg-type]
+        )
+
+
+def search(texts: Sequence[str], asked: Sequence[str], most: int) -> np.ndarray:
+    """For each thing asked the numbers of the texts that share most of its words."""
+    index = bm25s.BM25()
+    index.index(bm25s.tokenize(texts, stopwords="en", show_progress=False), show_progress=False)
+    tokens = bm25s.tokenize(asked, stopwords="en", show_progress=False)
+    places = index.retrieve(tokens, k=min(most, len(texts)), show_progress=False, n_threads=2)[0]
+    return np.asarray(places)
+
+
+def labelled(data: Path, work: Path) -> list[Row]:
+    rows = list(public(data / "reader"))
+    rows += look_alikes(rows, ONLY_POSITIVE)
+    rows += asked_of_sets(work / "found.jsonl.gz")
+    rows += begin(data / "qa")
+    rows += human_eval(data / "qa")
+    for kind in ("questions", "sentences"):
+        rows += own(kind, "train", OWN_WEIGHT)
+        rows += own(kind, "check", 1.0)
+    return rows
+
+
+def swapped_words(book: list[BookPassage], most: int) -> Iterator[Row]:
+    """True sentences of a check book, each also with one word that its passage does not have."""
+    maker = Maker(book, seed=11)
+    true: dict[int, str] = {}
+    for made_one in maker.sentences(2):
+        passage = book[made_one.number]
+        if made_one.kind == "as it stands":
+            true[made_one.number] = made_one.asked
+        elif made_one.kind == "word" and most > 0:
+            most -= 1
+            for said, label in ((true[made_one.number], 1), (made_one.asked, 0)):
+                heading = " › ".join(passage.headings)
+                yield Row("supports", said, heading, passage.text, label, "swapped words", "judge")
+
+
+def made(book: list[BookPassage], pairs: Pairs, pick: random.Random) -> Iterator[tuple[str, int]]:
+    """Adds rows made from a book by rule; yields its questions."""
+    maker = Maker(book, seed=7)
+    for sentence in maker.sentences(MADE_SENTENCES):
+        own_passage = book[sentence.number]
+        heading = " › ".join(own_passage.headings)
+        # All of them are scored by the large model; a part is labelled, so that it learns them.
+        if pick.random() < 0.35:
+            row = Row(
+                "supports",
+                sentence.asked,
+                heading,
+                own_passage.text,
+                sentence.label,
+                "made",
+                kind=sentence.kind,
+            )
+            pairs.add(row)
+        else:
+            pairs.unlabelled(sentence.asked, own_passage, 1, pick)
+    for question in maker.questions():
+        yield question.asked, question.number
+
+
+def main() -> None:
+    options = argparse.ArgumentParser(description=__doc__)
+    options.add_argument("--data", type=Path, required=True)
+    options.add_argument("--work", type=Path, required=True)
+    options.add_argument("--pairs", type=int, default=1_000_000)
+    chosen = options.parse_args()
+    pick = random.Random(5)
+    pairs = Pairs(Texts())
+    rows = labelled(chosen.data, chosen.work)
+    for name in CHECK_BOOKS:
+        archive = chosen.data / "books" / f"{name}.tar.xz"
+        rows += swapped_words(
+            list(passages(name, unpack(archive, chosen.work / "books" / name))), 250
+        )
+    for number, row in enumerate(rows):
+        pairs.add(row, number)
+        if (
+            row.part == "train"
+            and row.head == "answers"
+            and row.set == "own"
+            and pick.random() < 0.3
+        ):
+            pairs.add(Row(**{**row.__dict__, "asked": typing_errors(row.asked, pick)}), number)
+    print("labelled", len(pairs.columns["asked"]), flush=True)
+    books = {
+        name: list(
+            passages(
+                name, unpack(chosen.data / "books" / f"{name}.tar.xz", chosen.work / "books" / name)
+            )
+        )
+        for name in [*TRAINED_BOOKS, "mdn-javascript"]
+    }
+    own_asked = {
+        row.asked: row.group.split("/")[0]
+        for row in rows
+        if row.set == "own" and row.part == "train" and row.head == "answers"
+    }
+    every_question: list[tuple[str, str]] = []
+    for name, book in books.items():
+        asked = [question for question, _ in made(book, pairs, pick)]
+        asked += [question for question, where in own_asked.items() if where == name]
+        found = search([" ".join((*p.headings, p.text)) for p in book], asked, 8)
+        for question, places in zip(asked, found, strict=True):
+            every_question.append((name, question))
+            if pick.random() < 0.15:
+                question = typing_errors(question, pick)
+            for place in places:
+                pairs.unlabelled(question, book[place], 0, pick)
+        print(name, len(pairs.columns["asked"]), flush=True)
+    # Public questions and claims against passages that only look alike.
+    trained = [row for row in rows if row.part == "train" and row.set != "own"]
+    for head, most in (("answers", 4), ("supports", 2)):
+        of_head = [row for row in trained if row.head == head]
+        of_head = pick.sample(of_head, min(MOST_PUBLIC, len(of_head)))
+        texts = list(dict.fromkeys(row.text for row in of_head))
+        asked = list(dict.fromkeys(row.asked for row in of_head))
+        for question, places in zip(asked, search(texts, asked, most), strict=True):
+            for place in places:
+                pairs.unlabelled(question, texts[place], int(head == "supports"), pick)
+        print(head, len(pairs.columns["asked"]), flush=True)
+    # Questions of one book asked of another: nothing answers.
+    names = list(books)
+    while len(pairs.columns["asked"]) < chosen.pairs:
+        name, question = pick.choice(every_question)
+        other = pick.choice(books[pick.choice([n for n in names if n != name])])
+        pairs.unlabelled(question, other, 0, pick)
+    pairs.save(chosen.work / "rows.npz")
+    rows_file = chosen.work / "rows.jsonl"
+    with rows_file.open("w", encoding="utf-8") as out:
+        for row in rows:
+            out.write(json.dumps(row.__dict__) + "\n")
+    used = Counter((row.set, row.head, row.part) for row in rows)
+    told = [{"set": s, "head": h, "part": p, "rows": n} for (s, h, p), n in sorted(used.items())]
+    (chosen.work / "rows.json").write_text(json.dumps(told, indent=1))
+    print(
+        len(pairs.columns["asked"]),
+        "pairs,",
+        (chosen.work / "rows.npz").stat().st_size >> 20,
+        "MiB",
+    )
+
+
+if __name__ == "__main__":
+    main()

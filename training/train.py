@@ -1,0 +1,408 @@
+"""Trains the large reader, lets it score the unlabelled pairs, and trains the small one on them.
+
+    python training/train.py large --work WORK --start all-mpnet.pt        → WORK/large.pt
+    python training/train.py score --work WORK                             → WORK/scores.pt
+    python training/train.py small --work WORK --start minilm.pt --name small --layers 0 0 1 1 …
+    python training/train.py read --work WORK --name small                 → WORK/read-small.npz
+
+Needs torch and numpy alone, so that it runs on a machine that has nothing else; WORK/rows.npz is
+what `training.gather` wrote. `read` notes what a network says of the rows that nothing was trained
+on, for `training.judge`. Seeds are fixed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import torch  # type: ignore[import-not-found]
+from torch import Tensor
+from torch.nn import functional  # type: ignore[import-not-found]
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+from training.network import (
+    END,
+    PAD,
+    START,
+    Reader,
+    from_bert,
+    from_mpnet,
+    load,
+    save,
+)  # fmt: skip
+
+DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
+LONGEST_ASKED, LONGEST_HEADING = 80, 24
+TRAIN, UNKNOWN = 0, -1
+SMOOTHING, EVIDENCE_WEIGHT, NO_EVIDENCE_WEIGHT = 0.02, 1.0, 0.2
+# A logit beyond this says no more; the small network need not follow it there.
+SURE = 7.0
+# Between these steps it is measured how long one takes: the first ones are slow.
+WARM, TIMED = 60, 160
+# The share of rows made by rule that the large network is trained on: they are many and alike.
+MADE_SHARE = 0.3
+
+
+class Rows:
+    """All that gather wrote, on the device; a batch is put together from its parts."""
+
+    def __init__(self, file: Path) -> None:
+        stored = np.load(file)
+        self.flat = torch.tensor(stored["flat"].astype(np.int32), device=DEVICE)
+        lengths = stored["lengths"].astype(np.int64)
+        starts = np.concatenate([[0], np.cumsum(lengths)[:-1]])
+        col = {
+            name: stored[name].astype(np.int64)
+            for name in ("asked", "heading", "text", "start", "end")
+        }
+        self.head, self.part = stored["head"], stored["part"]
+        self.label, self.marked, self.set = stored["label"], stored["marked"], stored["set"]
+        self.weight, self.row, self.sets = stored["weight"], stored["row"], stored["sets"].tolist()
+        asked = np.minimum(lengths[col["asked"]], LONGEST_ASKED)
+        heading = np.minimum(lengths[col["heading"]], LONGEST_HEADING)
+        text = col["end"] - col["start"]
+        self.length, self.text_length = 3 + asked + heading + text, text
+        # A long question is kept from its end: what came before is an earlier turn.
+        first = starts[col["asked"]] + lengths[col["asked"]] - asked
+        parts = (
+            first,
+            asked,
+            starts[col["heading"]],
+            heading,
+            starts[col["text"]] + col["start"],
+            text,
+        )
+        self.parts = torch.tensor(np.stack(parts, 1), device=DEVICE)
+        evidence = stored["evidence"].reshape(-1, 4)
+        self.evidence = evidence[np.argsort(evidence[:, 0], kind="stable")]
+        self.balance = self._balance()
+
+    def _balance(self) -> np.ndarray:
+        """Right and wrong of each set count alike, or the set itself would tell."""
+        keys = list(zip(self.set.tolist(), self.head.tolist(), self.label.tolist(), strict=True))
+        counts = Counter(keys)
+        even = {k: (n + counts[k[0], k[1], 1 - k[2]]) / (2 * n) for k, n in counts.items()}
+        return np.array([min(3.0, even[key]) for key in keys], np.float32)
+
+    def batch(self, chosen: np.ndarray) -> tuple[Tensor, Tensor, Tensor]:
+        """Ids, kinds, and the place where each passage's text begins."""
+        parts = self.parts[torch.as_tensor(chosen, device=DEVICE)]
+        first, asked, above, heading, begin, text = (column[:, None] for column in parts.unbind(1))
+        widest = int(-(-int(self.length[chosen].max()) // 16) * 16)
+        at = torch.arange(widest, device=DEVICE)[None].expand(len(chosen), -1)
+        edge = 1 + asked
+        source = torch.where(at < edge, first + at - 1, above + at - edge - 1)
+        body = edge + 1 + heading
+        source = torch.where(at >= body, begin + at - body, source)
+        ids = self.flat[source.clamp(0, len(self.flat) - 1)].long()
+        ids = torch.where(at == 0, START, ids)
+        ids = torch.where((at == edge) | (at == body + text), END, ids)
+        ids = torch.where(at > body + text, PAD, ids)
+        return ids, (at > edge).long(), body[:, 0]
+
+    def evidence_of(self, chosen: np.ndarray, begin: Tensor, width: int) -> tuple[Tensor, Tensor]:
+        """Wanted values of evidence, and which word pieces count."""
+        wanted = np.zeros((len(chosen), width), np.float32)
+        starts = begin.cpu().numpy()
+        lows = np.searchsorted(self.evidence[:, 0], chosen)
+        highs = np.searchsorted(self.evidence[:, 0], chosen, side="right")
+        for line, (low, high) in enumerate(zip(lows, highs, strict=True)):
+            for _, a, b, value in self.evidence[low:high]:
+                wanted[line, starts[line] + int(a) : starts[line] + int(b)] = value
+        return torch.tensor(wanted, device=DEVICE), self.inside(chosen, begin, width)
+
+    def inside(self, chosen: np.ndarray, begin: Tensor, width: int) -> Tensor:
+        at = torch.arange(width, device=DEVICE)[None]
+        length = torch.as_tensor(self.text_length[chosen], device=DEVICE)[:, None]
+        return (at >= begin[:, None]) & (at < begin[:, None] + length)
+
+
+def batches(
+    length: np.ndarray, chosen: np.ndarray, pieces: int, seed: int | None
+) -> list[np.ndarray]:
+    """Rows of like length together, up to so many word pieces; in random order with a seed."""
+    pick = np.random.default_rng(seed)
+    noise = pick.normal(0, 12, len(chosen)) if seed is not None else np.zeros(len(chosen))
+    order = chosen[np.argsort(length[chosen] + noise, kind="stable")]
+    found, start = [], 0
+    while start < len(order):
+        end = start + 1
+        widest = length[order[start]]
+        while end < len(order):
+            widest = max(widest, length[order[end]])
+            if widest * (end - start + 1) > pieces:
+                break
+            end += 1
+        found.append(order[start:end])
+        start = end
+    if seed is not None:
+        pick.shuffle(found)
+    return found
+
+
+def autocast() -> torch.autocast:
+    return torch.autocast(DEVICE, dtype=torch.bfloat16, enabled=DEVICE == "cuda")
+
+
+def prepare(reader: Reader, how: argparse.Namespace) -> None:
+    if how.compile:
+        for layer in reader.layers:
+            layer.compile(dynamic=True)
+    reader.to(DEVICE).train()
+
+
+class Schedule:
+    """AdamW with a warm-up and a linear decay; says how fast it goes. Where the steps planned
+    would take longer than `seconds`, there are fewer, and it says so."""
+
+    def __init__(self, reader: Reader, rate: float, steps: int, seconds: float) -> None:
+        self.seconds = seconds
+        parameters = [p for p in reader.parameters() if p.requires_grad]
+        self.reader, self.rate, self.steps, self.step, self.began = (
+            reader,
+            rate,
+            steps,
+            0,
+            time.monotonic(),
+        )
+        self.optimizer = torch.optim.AdamW(
+            parameters, lr=rate, weight_decay=0.01, fused=DEVICE == "cuda"
+        )
+        self.sums: Counter[str] = Counter()
+
+    def take(self, losses: dict[str, Tensor]) -> None:
+        share = self.step / self.steps
+        for group in self.optimizer.param_groups:
+            group["lr"] = self.rate * min(share / 0.06, (1 - share) / 0.94)
+        self.optimizer.zero_grad(set_to_none=True)
+        torch.stack(list(losses.values())).sum().backward()
+        torch.nn.utils.clip_grad_norm_(self.reader.parameters(), 1.0)
+        self.optimizer.step()
+        self.step += 1
+        if self.step == WARM:
+            self.warm = time.monotonic()
+        if self.step == TIMED:
+            self._fit_in((time.monotonic() - self.warm) / (TIMED - WARM))
+        for name, loss in losses.items():
+            self.sums[name] += loss.detach()
+        if self.step % 200 == 0 or self.step == 20:
+            told = ", ".join(
+                f"{name} {float(value) / 200:.4f}" for name, value in self.sums.items()
+            )
+            self.sums.clear()
+            left = (time.monotonic() - self.began) / self.step * (self.steps - self.step)
+            print(f"{self.step}/{self.steps}: {told}; {left:.0f} s left", flush=True)
+
+    def _fit_in(self, each: float) -> None:
+        affordable = WARM + int((self.seconds - self.warm + self.began) / each)
+        if affordable < self.steps:
+            print(f"{affordable} of {self.steps} steps, for want of time", flush=True)
+            self.steps = affordable
+
+
+def weighted(loss: Tensor, weight: Tensor) -> Tensor:
+    return (loss * weight).sum() / weight.sum().clamp(min=1e-6)
+
+
+def labelled_losses(rows: Rows, reader: Reader, chosen: np.ndarray) -> dict[str, Tensor]:
+    ids, kinds, begin = rows.batch(chosen)
+    with autocast():
+        said = reader(ids, kinds)
+    head = torch.as_tensor(rows.head[chosen], device=DEVICE)
+    label = torch.as_tensor(rows.label[chosen], device=DEVICE)
+    wanted = label * (1 - SMOOTHING) + SMOOTHING / 2
+    logits = torch.where(head == 1, said["supports"], said["answers"])
+    weight = torch.as_tensor(rows.balance[chosen], device=DEVICE)
+    loss = functional.binary_cross_entropy_with_logits(logits, wanted, reduction="none")
+    losses = {
+        "answers": (loss * weight * (head == 0)).sum() / len(chosen),
+        "supports": (loss * weight * (head == 1)).sum() / len(chosen),
+    }
+    marked = (head == 0) & (
+        (torch.as_tensor(rows.marked[chosen], device=DEVICE) == 1) | (label == 0)
+    )
+    target, inside = rows.evidence_of(chosen, begin, ids.shape[1])
+    each = functional.binary_cross_entropy_with_logits(said["evidence"], target, reduction="none")
+    by_row = (each * inside).sum(1) / inside.sum(1).clamp(min=1)
+    weight = marked * torch.where(label > 0, 1.0, NO_EVIDENCE_WEIGHT)
+    losses["evidence"] = EVIDENCE_WEIGHT * (by_row * weight).sum() / len(chosen)
+    return losses
+
+
+def repeated(rows: Rows, chosen: np.ndarray) -> np.ndarray:
+    """Rows as often as their weight says: our own count more than once."""
+    return np.repeat(chosen, rows.weight[chosen].astype(int))
+
+
+def train_large(rows: Rows, reader: Reader, rate: float, how: argparse.Namespace) -> None:
+    torch.manual_seed(1)
+    prepare(reader, how)
+    if reader.shape.relative:
+        reader.distance.weight.requires_grad_(False)
+    known = (rows.part == TRAIN) & (rows.label != UNKNOWN)
+    by_rule = rows.set == rows.sets.index("made")
+    skipped = by_rule & (np.random.default_rng(3).random(len(by_rule)) > MADE_SHARE)
+    chosen = repeated(rows, np.flatnonzero(known & ~skipped))
+    plan = [b for n in range(how.passes) for b in batches(rows.length, chosen, how.pieces, seed=n)]
+    schedule = Schedule(reader, rate, len(plan), how.seconds)
+    print(f"{len(chosen)} rows, {len(plan)} steps", flush=True)
+    for batch in plan:
+        if schedule.step < schedule.steps:
+            schedule.take(labelled_losses(rows, reader, batch))
+
+
+@torch.no_grad()  # type: ignore[untyped-decorator]
+def said(
+    rows: Rows, reader: Reader, chosen: np.ndarray
+) -> Iterator[tuple[np.ndarray, dict[str, Tensor], Tensor]]:
+    reader.to(DEVICE).eval()
+    for batch in batches(rows.length, chosen, 200_000 if DEVICE == "cuda" else 8_000, None):
+        ids, kinds, begin = rows.batch(batch)
+        with autocast():
+            found = reader(ids, kinds)
+        yield batch, found, begin
+
+
+def score(rows: Rows, reader: Reader, file: Path) -> None:
+    """What the large network says of every training pair, labelled or not."""
+    chosen = np.flatnonzero(rows.part == TRAIN)
+    logits = torch.zeros(len(rows.head))
+    starts = np.concatenate([[0], np.cumsum(rows.text_length * (rows.head == 0))])
+    evidence = torch.zeros(int(starts[-1]), dtype=torch.float16, device=DEVICE)
+    began = time.monotonic()
+    for batch, found, begin in said(rows, reader, chosen):
+        head = torch.as_tensor(rows.head[batch], device=DEVICE)
+        logits[batch] = torch.where(head == 1, found["supports"], found["answers"]).cpu()
+        place = evidence_places(rows, starts, batch, begin, found["evidence"].shape[1])
+        evidence[place[2]] = found["evidence"][place[0], place[1]].half()
+    torch.save({"logits": logits, "evidence": evidence.cpu()}, file)
+    print(f"scored {len(chosen)} pairs in {time.monotonic() - began:.0f} s", flush=True)
+
+
+def evidence_places(
+    rows: Rows, starts: np.ndarray, batch: np.ndarray, begin: Tensor, width: int
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Line and column of each text piece of the questions' rows, and its place in the scores."""
+    inside = (
+        rows.inside(batch, begin, width)
+        & torch.as_tensor(rows.head[batch] == 0, device=DEVICE)[:, None]
+    )
+    line, column = inside.nonzero(as_tuple=True)
+    base = torch.as_tensor(starts[batch], device=DEVICE) - begin
+    return line, column, base[line] + column
+
+
+def train_small(
+    rows: Rows, reader: Reader, scores: Path, rate: float, how: argparse.Namespace
+) -> None:
+    torch.manual_seed(2)
+    prepare(reader, how)
+    stored = torch.load(scores, weights_only=True)
+    logits = stored["logits"].to(DEVICE).clamp(-SURE, SURE)
+    evidence = stored["evidence"].to(DEVICE)
+    starts = np.concatenate([[0], np.cumsum(rows.text_length * (rows.head == 0))])
+    chosen = repeated(rows, np.flatnonzero(rows.part == TRAIN))
+    plan = [
+        b for n in range(how.passes) for b in batches(rows.length, chosen, how.pieces, seed=10 + n)
+    ]
+    schedule = Schedule(reader, rate, len(plan), how.seconds)
+    print(f"{len(chosen)} pairs, {len(plan)} steps", flush=True)
+    for batch in plan:
+        if schedule.step >= schedule.steps:
+            break
+        ids, kinds, begin = rows.batch(batch)
+        with autocast():
+            found = reader(ids, kinds)
+        head = torch.as_tensor(rows.head[batch], device=DEVICE)
+        label = torch.as_tensor(rows.label[batch], device=DEVICE)
+        own = torch.where(head == 1, found["supports"], found["answers"])
+        taught = logits[torch.as_tensor(batch, device=DEVICE)]
+        soft = torch.sigmoid(taught)
+        # A known label counts for half, what the large network says for the other.
+        wanted = torch.where(label == UNKNOWN, soft, 0.5 * soft + 0.5 * label)
+        loss = functional.binary_cross_entropy_with_logits(own, wanted, reduction="none")
+        near = functional.smooth_l1_loss(own, taught, reduction="none")
+        near = near * (label == UNKNOWN) + 0.3 * near * (label != UNKNOWN)
+        both = loss + 0.1 * near
+        losses = {
+            "answers": (both * (head == 0)).sum() / len(batch),
+            "supports": (both * (head == 1)).sum() / len(batch),
+        }
+        line, column, place = evidence_places(rows, starts, batch, begin, ids.shape[1])
+        if len(line):
+            target = torch.sigmoid(evidence[place].float())
+            each = functional.binary_cross_entropy_with_logits(
+                found["evidence"][line, column], target, reduction="none"
+            )
+            # Where nothing is evidence there is little to learn.
+            losses["evidence"] = weighted(each, 0.2 + soft[line])
+        schedule.take(losses)
+
+
+def read(rows: Rows, reader: Reader, file: Path) -> None:
+    chosen = np.flatnonzero(rows.part != TRAIN)
+    logits = np.zeros(len(chosen), np.float32)
+    place_of = {int(n): at for at, n in enumerate(chosen)}
+    tokens: list[np.ndarray] = [np.zeros(0, np.float16)] * len(chosen)
+    for batch, found, begin in said(rows, reader, chosen):
+        head = torch.as_tensor(rows.head[batch], device=DEVICE)
+        values = torch.where(head == 1, found["supports"], found["answers"]).cpu().numpy()
+        for line, number in enumerate(batch):
+            at = place_of[int(number)]
+            logits[at] = values[line]
+            if rows.marked[number]:
+                first = int(begin[line])
+                piece = found["evidence"][line, first : first + int(rows.text_length[number])]
+                tokens[at] = piece.half().cpu().numpy()
+    np.savez_compressed(
+        file,
+        pair=chosen,
+        logits=logits,
+        tokens=np.concatenate(tokens),
+        lengths=[len(t) for t in tokens],
+    )
+
+
+def main() -> None:
+    options = argparse.ArgumentParser(description=__doc__)
+    options.add_argument("step", choices=("large", "score", "small", "read"))
+    options.add_argument("--work", type=Path, required=True)
+    options.add_argument("--start", type=Path, help="published weights, as torch saved them")
+    options.add_argument("--name", default="large")
+    options.add_argument("--layers", type=int, nargs="*", default=[0, 1, 2, 3, 4, 5])
+    options.add_argument("--passes", type=int, default=2)
+    options.add_argument("--rate", type=float)
+    options.add_argument("--pieces", type=int, default=24_000, help="word pieces a batch")
+    options.add_argument("--compile", action="store_true", help="fuse each layer's operations")
+    options.add_argument("--seconds", type=float, default=1e9, help="train no longer than this")
+    chosen = options.parse_args()
+    began = time.monotonic()
+    rows = Rows(chosen.work / "rows.npz")
+    print(
+        f"{len(rows.head)} pairs read in {time.monotonic() - began:.0f} s on {DEVICE}", flush=True
+    )
+    place = chosen.work / f"{chosen.name}.pt"
+    if chosen.step == "large":
+        reader = from_mpnet(torch.load(chosen.start, weights_only=True))
+        train_large(rows, reader, chosen.rate or 3e-5, chosen)
+        save(reader, place)
+    elif chosen.step == "score":
+        score(rows, load(place), chosen.work / "scores.pt")
+    elif chosen.step == "small":
+        start = torch.load(chosen.start, weights_only=True)
+        reader = load(chosen.start) if "shape" in start else from_bert(start, chosen.layers)
+        train_small(rows, reader, chosen.work / "scores.pt", chosen.rate or 2e-4, chosen)
+        save(reader, place)
+    else:
+        read(rows, load(place), chosen.work / f"read-{chosen.name}.npz")
+    print(f"{chosen.step} {chosen.name}: {time.monotonic() - began:.0f} s", flush=True)
+
+
+if __name__ == "__main__":
+    main()
