@@ -22,8 +22,8 @@ import torch  # type: ignore[import-not-found]
 from onnx import TensorProto, helper
 from scripts.make_minilm import MICROSOFT, Array, Graph, quantise
 
+from training.batches import Rows
 from training.network import PLACES, Reader, buckets, load
-from training.train import Rows
 
 ROOT = Path(__file__).resolve().parent.parent
 WEIGHTS = ROOT / "packages" / "reader" / "src" / "bythebook_reader" / "weights"

@@ -86,7 +86,7 @@ def judged(work: Path, name: str) -> Judged:
 
 def read_packaged(work: Path, only: str | None) -> None:
     """As `training.train read`, with the graph that is shipped."""
-    from training.train import Rows
+    from training.batches import Rows
 
     run = session((WEIGHTS / "model.onnx").read_bytes())
     rows = Rows(work / "rows.npz")

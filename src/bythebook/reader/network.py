@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 START, END = 101, 102
 LONGEST_ASKED, LONGEST_HEADING = 80, 24
 PACKAGE = WeightsPackage("reader", "bythebook-reader")
-# What a length of text says of it, for the tokenizer to stop at: no passage of ours is longer.
+# What is longer is cut before it becomes word pieces; no passage of a book comes near.
 LONGEST_TEXT = 200_000
 
 

@@ -116,10 +116,15 @@ class Reader:
 
     async def _read(self, question: str, passage: Passage | str, number: int) -> Reading:
         encoded, stretches = await self._judge(question, passage)
-        scales = self._network.calibration
-        answers = scales.answers.probability(max(each.answers for each in stretches))
-        text = _text(passage)
-        return Reading(number, answers, tuple(self._evidence(text, encoded, stretches)))
+
+        def reading() -> Reading:
+            scale = self._network.calibration.answers
+            answers = scale.probability(max(each.answers for each in stretches))
+            return Reading(
+                number, answers, tuple(self._evidence(_text(passage), encoded, stretches))
+            )
+
+        return await self._in_thread(reading)
 
     async def _supports(self, claim: str, passage: Passage | str, number: int) -> Support:
         _, stretches = await self._judge(claim, passage)
