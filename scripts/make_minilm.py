@@ -140,21 +140,26 @@ class Graph:
         inputs = (x, self.constant(gain), self.constant(bias))
         return self.node("LayerNormalization", *inputs, axis=-1, epsilon=EPSILON)
 
-    def embeddings(self) -> str:
+    def words(self) -> str:
         words = self.weights["embeddings.word_embeddings.weight"]
-        places = self.weights["embeddings.position_embeddings.weight"]
-        places = places + self.weights["embeddings.token_type_embeddings.weight"][0]
-        if self.int8:
-            values, scale = quantise(words, 1, 127)
-            rows = self.node("Gather", self.constant(values), "input_ids")
-            scales = self.node("Gather", self.constant(scale), "input_ids")
-            word = self.node("Mul", self.node("Cast", rows, to=TensorProto.FLOAT), scales)
-        else:
-            word = self.node("Gather", self.constant(words), "input_ids")
+        if not self.int8:
+            return self.node("Gather", self.constant(words), "input_ids")
+        values, scale = quantise(words, 1, 127)
+        rows = self.node("Gather", self.constant(values), "input_ids")
+        scales = self.node("Gather", self.constant(scale), "input_ids")
+        return self.node("Mul", self.node("Cast", rows, to=TensorProto.FLOAT), scales)
+
+    def places(self, places: Array) -> str:
+        """As many rows of the table as there are word pieces."""
         first, second = self.constant(np.array([0])), self.constant(np.array([1]))
         length = self.node("Gather", self.node("Shape", "input_ids"), second)
-        place = self.node("Slice", self.constant(places), first, length, first)
-        return self.layer_norm(self.node("Add", word, place), "embeddings.LayerNorm")
+        return self.node("Slice", self.constant(places), first, length, first)
+
+    def embeddings(self) -> str:
+        places = self.weights["embeddings.position_embeddings.weight"]
+        places = places + self.weights["embeddings.token_type_embeddings.weight"][0]
+        together = self.node("Add", self.words(), self.places(places))
+        return self.layer_norm(together, "embeddings.LayerNorm")
 
     def attention(self, heads: list[str], mask: str) -> str:
         inputs = [*heads, "", mask] if mask else heads

@@ -20,7 +20,7 @@ import numpy as np
 import onnxruntime  # type: ignore[import-untyped]
 import torch  # type: ignore[import-not-found]
 from onnx import TensorProto, helper
-from scripts.make_minilm import MICROSOFT, Array, Graph, quantise
+from scripts.make_minilm import MICROSOFT, Array, Graph
 
 from training.batches import Rows
 from training.network import PLACES, Reader, buckets, load
@@ -64,21 +64,11 @@ class ReaderGraph(Graph):
         self.bias = ""
 
     def embeddings(self) -> str:
-        words = self.weights["embeddings.word_embeddings.weight"]
-        places = self.weights["embeddings.position_embeddings.weight"]
+        words = self.words()
         kinds = self.weights["embeddings.token_type_embeddings.weight"]
-        if self.int8:
-            values, scale = quantise(words, 1, 127)
-            rows = self.node("Gather", self.constant(values), "input_ids")
-            scales = self.node("Gather", self.constant(scale), "input_ids")
-            word = self.node("Mul", self.node("Cast", rows, to=TensorProto.FLOAT), scales)
-        else:
-            word = self.node("Gather", self.constant(words), "input_ids")
         kind = self.node("Gather", self.constant(kinds), "kinds")
-        first, second = self.constant(np.array([0])), self.constant(np.array([1]))
-        length = self.node("Gather", self.node("Shape", "input_ids"), second)
-        place = self.node("Slice", self.constant(places), first, length, first)
-        together = self.node("Add", self.node("Add", word, place), kind)
+        place = self.places(self.weights["embeddings.position_embeddings.weight"])
+        together = self.node("Add", self.node("Add", words, place), kind)
         return self.layer_norm(together, "embeddings.LayerNorm")
 
     def layer_norm(self, x: str, prefix: str) -> str:

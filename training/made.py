@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import random
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from bythebook.language.pieces import pieces_of, readable
@@ -205,20 +205,17 @@ def _negation(maker: Maker, sentence: str, text: str) -> Changed:
     return _replace(sentence, place, new), 0, "opposite"
 
 
-def _opposite(maker: Maker, sentence: str, text: str) -> Changed:
-    places = [p for p in re.finditer(r"\b[a-z]+\b", sentence) if p[0] in OPPOSITES]
-    if not places:
-        return None
-    place = maker.pick.choice(places)
-    return _replace(sentence, place, OPPOSITES[place[0]]), 0, "opposite"
+def _exchange(table: dict[str, str], kind: str) -> Callable[[Maker, str, str], Changed]:
+    """A change that puts one word of the table for another."""
 
+    def change(maker: Maker, sentence: str, text: str) -> Changed:
+        places = [p for p in re.finditer(r"\b[a-z]+\b", sentence) if p[0] in table]
+        if not places:
+            return None
+        place = maker.pick.choice(places)
+        return _replace(sentence, place, table[place[0]]), 0, kind
 
-def _quantifier(maker: Maker, sentence: str, text: str) -> Changed:
-    places = [p for p in re.finditer(r"\b[a-z]+\b", sentence) if p[0] in QUANTIFIERS]
-    if not places:
-        return None
-    place = maker.pick.choice(places)
-    return _replace(sentence, place, QUANTIFIERS[place[0]]), 0, "quantifier"
+    return change
 
 
 def _condition(maker: Maker, sentence: str, text: str) -> Changed:
@@ -260,6 +257,6 @@ def _units(maker: Maker, sentence: str, text: str) -> Changed:
 
 
 CHANGES = (
-    _word, _word, _number, _code, _name, _negation, _opposite, _quantifier, _condition, _swapped,
-    _units,
+    _word, _word, _number, _code, _name, _negation, _condition, _swapped, _units,
+    _exchange(OPPOSITES, "opposite"), _exchange(QUANTIFIERS, "quantifier"),
 )  # fmt: skip

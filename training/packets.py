@@ -29,8 +29,8 @@ from training.books import BOOKS, CHECK_BOOKS, BookPassage, passages, unpack
 
 SEED = 20261118
 # Groups of each book in the first round; a second one asks the books for training about more.
-GROUPS = {1: {"train": 48, "check": 40}, 2: {"train": 32, "check": 0}}
-ASKED = {1: 2, 2: 3}
+GROUPS = {1: {"train": 48, "check": 40}, 2: {"train": 32, "check": 0}, 3: {"train": 20, "check": 0}}
+ASKED = {1: 2, 2: 3, 3: 2}
 PACKET_CHARACTERS = 26_000
 LEAST_WORDS = 70
 QUESTION_KINDS = (
@@ -40,6 +40,8 @@ FALSE_KINDS = (
     "condition", "old-value", "swapped", "cause", "quantifier", "row", "platform", "opposite",
     "number", "identifier", "word",
 )  # fmt: skip
+HARD_QUESTIONS = ("beginner", "typing", "yes-no", "why")
+HARD_FALSE = ("swapped", "row", "platform", "opposite", "number", "identifier", "word", "old-value")
 TRUE_KINDS = ("short", "joined", "voice", "units", "table-or-command", "pronoun", "reworded")
 DATA = Path(__file__).parent / "data"
 Row = dict[str, Any]
@@ -100,8 +102,15 @@ def shown(passage: BookPassage, letter: str) -> str:
     return "\n".join(lines)
 
 
-def wishes(pick: random.Random, answered: int) -> str:
-    asked = pick.sample(QUESTION_KINDS, answered)
+def wishes(pick: random.Random, turn: int) -> str:
+    if turn == 3:  # what the first network was weakest in
+        asked = pick.sample(HARD_QUESTIONS, ASKED[turn])
+        false, true = pick.sample(HARD_FALSE, 6), pick.sample(TRUE_KINDS, 6)
+        return (
+            f"questions: {', '.join(asked)}; unanswered: {pick.choice(QUESTION_KINDS)}; "
+            f"false: {', '.join(false)}; true: {', '.join(true)}"
+        )
+    asked = pick.sample(QUESTION_KINDS, ASKED[turn])
     false, true = pick.sample(FALSE_KINDS, 4), pick.sample(TRUE_KINDS, 3)
     return (
         f"questions: {', '.join(asked)}; unanswered: {pick.choice(QUESTION_KINDS)}; "
@@ -131,9 +140,7 @@ def make(archives: Path, work: Path, turn: int) -> None:
                 ],
             }
             texts = [shown(book[n], letter) for n, letter in zip(chosen, "ABCD", strict=True)]
-            part = "\n\n".join(
-                [f"######## GROUP {key}\nWANTED {wishes(pick, ASKED[turn])}", *texts]
-            )
+            part = "\n\n".join([f"######## GROUP {key}\nWANTED {wishes(pick, turn)}", *texts])
             if parts and size + len(part) > PACKET_CHARACTERS:
                 (folder / f"{label}-p{packet:02}.txt").write_text("\n\n".join(parts))
                 parts, size, packet = [], 0, packet + 1
