@@ -61,6 +61,7 @@ bench: install-dev
 	$(BIN)/python benchmarks/load.py --http
 	$(BIN)/python benchmarks/during_ingest.py
 	$(BIN)/python benchmarks/growth.py
+	$(BIN)/python benchmarks/reading.py
 
 # Beside LangChain, LlamaIndex, Haystack, txtai and RAGLite: hours, 10 GB; can be stopped and resumed.
 bench-peers: install-dev

@@ -15,7 +15,6 @@ from torch import Tensor
 from training.network import END, PAD, START
 
 DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
-LONGEST_ASKED, LONGEST_HEADING = 80, 24
 
 
 class Rows:
@@ -33,8 +32,9 @@ class Rows:
         self.head, self.part = stored["head"], stored["part"]
         self.label, self.marked, self.set = stored["label"], stored["marked"], stored["set"]
         self.weight, self.row, self.sets = stored["weight"], stored["row"], stored["sets"].tolist()
-        asked = np.minimum(lengths[col["asked"]], LONGEST_ASKED)
-        heading = np.minimum(lengths[col["heading"]], LONGEST_HEADING)
+        longest_asked, longest_heading = stored["longest"].tolist()
+        asked = np.minimum(lengths[col["asked"]], longest_asked)
+        heading = np.minimum(lengths[col["heading"]], longest_heading)
         text = col["end"] - col["start"]
         self.length, self.text_length = 3 + asked + heading + text, text
         # A long question is kept from its end: what came before is an earlier turn.

@@ -20,6 +20,7 @@ import bm25s
 import numpy as np
 from tokenizers import Tokenizer
 
+from bythebook.reader.network import LONGEST_ASKED, LONGEST_HEADING
 from bythebook.reader.windows import windows
 from training.books import BOOKS, CHECK_BOOKS, BookPassage, passages, unpack
 from training.made import Maker
@@ -178,6 +179,8 @@ class Pairs:
             lengths=lengths,
             evidence=np.array(self.evidence, np.float32),
             sets=np.array(list(self.sets)),
+            # The networks are trained where bythebook is not installed: told, not imported there.
+            longest=np.array([LONGEST_ASKED, LONGEST_HEADING]),
             **columns,  # type: ignore[arg-type]
         )
 
