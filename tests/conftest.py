@@ -49,6 +49,14 @@ def _own_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     for field in Settings.model_fields.values():
         monkeypatch.delenv(str(field.validation_alias), raising=False)
     monkeypatch.setenv("BYTHEBOOK_HOME", str(tmp_path / "home"))
+    # Most tests ask to see something else than the answer; those that want it read say so.
+    monkeypatch.setenv("BYTHEBOOK_READER", "off")
+
+
+@pytest.fixture
+def with_reader(_own_environment: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Answers are read by the real network, as they are for everybody."""
+    monkeypatch.delenv("BYTHEBOOK_READER")
 
 
 @pytest.fixture(scope="session", autouse=True)

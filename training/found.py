@@ -16,9 +16,9 @@ from typing import Any
 
 from bythebook.evaluation.folder import json_lines, read_folder
 from bythebook.evaluation.question import Question
+from bythebook.language.followup import standalone
 from bythebook.library import Library
 from bythebook.models.search import SearchQuery
-from bythebook.quoting.followup import standalone
 from bythebook.retrieval.labelled import LONGEST, QUERIES
 from bythebook.settings import Settings
 

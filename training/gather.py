@@ -1,6 +1,7 @@
 """Gathers all rows and unlabelled pairs into one file of word pieces for `training.train`.
 
     python -m training.gather --data ../shared/data --work WORK [--pairs 1000000]
+    python -m training.gather --data ../shared/data --work WORK --labelled   # no unlabelled pairs
 
 Needs what `training.found` wrote. Writes WORK/rows.npz: every text once as word pieces, and pairs
 that name a question or sentence, a heading, a text and the stretch of it that is read. A label of
@@ -12,7 +13,7 @@ from __future__ import annotations
 import argparse
 import json
 import random
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
@@ -39,7 +40,7 @@ from training.rows import (
 
 TOKENIZER = Path(__file__).parents[1] / "src/bythebook/embedding/weights/tokenizer.json"
 UNKNOWN = -1.0
-OWN_WEIGHT = 3.0
+OWN_WEIGHT = {"questions": 2.0, "sentences": 3.0}
 # The share of evidence that makes a window an answer, of a passage that is one.
 ENOUGH = 0.5
 MADE_SENTENCES = 4
@@ -75,8 +76,8 @@ class Texts:
 class Pairs:
     """Columns of rows.npz; evidence is kept as stretches of word pieces with a value each."""
 
-    def __init__(self, texts: Texts) -> None:
-        self.texts = texts
+    def __init__(self, texts: Texts, *, only_labelled: bool = False) -> None:
+        self.texts, self.only_labelled = texts, only_labelled
         self.columns: dict[str, list[float]] = {
             name: []
             for name in (
@@ -102,7 +103,10 @@ class Pairs:
         text = self.texts.add(row.text, offsets=row.spans is not None)
         spans = self._pieces(text, row.spans or ())
         total = sum((end - start) * value for start, end, value in spans)
-        for start, end in windows(self.texts.length(text)):
+        stretches = windows(self.texts.length(text))
+        if row.label == 1 and row.part == "train" and not total:
+            stretches = [self._likeliest(asked, text, stretches)]
+        for start, end in stretches:
             inside = [(max(a, start), min(b, end), v) for a, b, v in spans if a < end and b > start]
             label = row.label
             if row.label == 1 and spans and total:
@@ -114,9 +118,19 @@ class Pairs:
             self._append(asked, heading, text, start, end, row, label, number)
             self.evidence += [(at, a - start, b - start, v) for a, b, v in inside]
 
+    def _likeliest(
+        self, asked: int, text: int, stretches: list[tuple[int, int]]
+    ) -> tuple[int, int]:
+        """Where nobody marked what makes it true, the stretch that shares most words: the others
+        would teach that anything is an answer."""
+        wanted, pieces = self.texts.ids[asked], self.texts.ids[text]
+        return max(stretches, key=lambda s: len(np.intersect1d(wanted, pieces[s[0] : s[1]])))
+
     def unlabelled(
         self, asked: str, passage: BookPassage | str, head: int, pick: random.Random
     ) -> None:
+        if self.only_labelled:
+            return
         text, heading = passage, ""
         if isinstance(passage, BookPassage):
             text, heading = passage.text, " › ".join(passage.headings)
@@ -201,7 +215,7 @@ def labelled(data: Path, work: Path) -> list[Row]:
     rows += begin(data / "qa")
     rows += human_eval(data / "qa")
     for kind in ("questions", "sentences"):
-        rows += own(kind, "train", OWN_WEIGHT)
+        rows += own(kind, "train", OWN_WEIGHT[kind])
         rows += own(kind, "check", 1.0)
     return rows
 
@@ -250,9 +264,10 @@ def main() -> None:
     options.add_argument("--data", type=Path, required=True)
     options.add_argument("--work", type=Path, required=True)
     options.add_argument("--pairs", type=int, default=1_000_000)
+    options.add_argument("--labelled", action="store_true", help="for the large network alone")
     chosen = options.parse_args()
     pick = random.Random(5)
-    pairs = Pairs(Texts())
+    pairs = Pairs(Texts(), only_labelled=chosen.labelled)
     rows = labelled(chosen.data, chosen.work)
     for name in CHECK_BOOKS:
         archive = chosen.data / "books" / f"{name}.tar.xz"
@@ -277,6 +292,22 @@ def main() -> None:
         )
         for name in [*TRAINED_BOOKS, "mdn-javascript"]
     }
+    if chosen.labelled:
+        for book in books.values():
+            deque(made(book, pairs, pick), maxlen=0)
+    else:
+        add_unlabelled(rows, books, pairs, pick, chosen.pairs)
+    save(rows, pairs, chosen.work)
+
+
+def add_unlabelled(
+    rows: list[Row],
+    books: dict[str, list[BookPassage]],
+    pairs: Pairs,
+    pick: random.Random,
+    most: int,
+) -> None:
+    """Pairs that the large network scores and the small one learns from."""
     own_asked = {
         row.asked: row.group.split("/")[0]
         for row in rows
@@ -296,33 +327,36 @@ def main() -> None:
         print(name, len(pairs.columns["asked"]), flush=True)
     # Public questions and claims against passages that only look alike.
     trained = [row for row in rows if row.part == "train" and row.set != "own"]
-    for head, most in (("answers", 4), ("supports", 2)):
+    for head, count in (("answers", 4), ("supports", 2)):
         of_head = [row for row in trained if row.head == head]
         of_head = pick.sample(of_head, min(MOST_PUBLIC, len(of_head)))
         texts = list(dict.fromkeys(row.text for row in of_head))
         asked = list(dict.fromkeys(row.asked for row in of_head))
-        for question, places in zip(asked, search(texts, asked, most), strict=True):
+        for question, places in zip(asked, search(texts, asked, count), strict=True):
             for place in places:
                 pairs.unlabelled(question, texts[place], int(head == "supports"), pick)
         print(head, len(pairs.columns["asked"]), flush=True)
     # Questions of one book asked of another: nothing answers.
     names = list(books)
-    while len(pairs.columns["asked"]) < chosen.pairs:
+    while len(pairs.columns["asked"]) < most:
         name, question = pick.choice(every_question)
         other = pick.choice(books[pick.choice([n for n in names if n != name])])
         pairs.unlabelled(question, other, 0, pick)
-    pairs.save(chosen.work / "rows.npz")
-    rows_file = chosen.work / "rows.jsonl"
+
+
+def save(rows: list[Row], pairs: Pairs, work: Path) -> None:
+    pairs.save(work / "rows.npz")
+    rows_file = work / "rows.jsonl"
     with rows_file.open("w", encoding="utf-8") as out:
         for row in rows:
             out.write(json.dumps(row.__dict__) + "\n")
     used = Counter((row.set, row.head, row.part) for row in rows)
     told = [{"set": s, "head": h, "part": p, "rows": n} for (s, h, p), n in sorted(used.items())]
-    (chosen.work / "rows.json").write_text(json.dumps(told, indent=1))
+    (work / "rows.json").write_text(json.dumps(told, indent=1))
     print(
         len(pairs.columns["asked"]),
         "pairs,",
-        (chosen.work / "rows.npz").stat().st_size >> 20,
+        (work / "rows.npz").stat().st_size >> 20,
         "MiB",
     )
 

@@ -35,6 +35,7 @@ from training.packets import FALSE_KINDS, QUESTION_KINDS
 Entry = dict[str, Any]
 LOGITS = ("answers", "supports", "evidence")
 BINS = 10
+SAME_F1 = 0.01
 PARTS = ("train", "judge", "check")
 
 
@@ -278,9 +279,11 @@ def calibrate(work: Path, name: str) -> None:
             print(f"| {said:.2f} | {true:.2f} | {count} |")
     thresholds = [n / 20 for n in range(2, 19)]
     by_book = evidence_f1(read, marking, "own", thresholds)
-    fitted["evidence_threshold"] = thresholds[
-        int(np.argmax(np.mean(list(by_book.values()), axis=0)))
-    ]
+    means = np.mean(list(by_book.values()), axis=0)
+    # Of thresholds that mark about as well, the one that marks least.
+    fitted["evidence_threshold"] = max(
+        each for each, f1 in zip(thresholds, means, strict=True) if f1 >= max(means) - SAME_F1
+    )
     (WEIGHTS / "calibration.json").write_text(json.dumps(fitted, indent=1) + "\n")
     write_sums(WEIGHTS)
 

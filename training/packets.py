@@ -29,8 +29,14 @@ from training.books import BOOKS, CHECK_BOOKS, BookPassage, passages, unpack
 
 SEED = 20261118
 # Groups of each book in the first round; a second one asks the books for training about more.
-GROUPS = {1: {"train": 48, "check": 40}, 2: {"train": 32, "check": 0}, 3: {"train": 20, "check": 0}}
-ASKED = {1: 2, 2: 3, 3: 2}
+GROUPS = {
+    1: {"train": 48, "check": 40},
+    2: {"train": 32, "check": 0},
+    3: {"train": 20, "check": 0},
+    4: {"train": 24, "check": 0},
+}
+ASKED = {1: 2, 2: 3, 3: 2, 4: 0}
+LETTERS = "ABCDEFGH"
 PACKET_CHARACTERS = 26_000
 LEAST_WORDS = 70
 QUESTION_KINDS = (
@@ -103,13 +109,11 @@ def shown(passage: BookPassage, letter: str) -> str:
 
 
 def wishes(pick: random.Random, turn: int) -> str:
-    if turn == 3:  # what the first network was weakest in
+    if turn >= 3:  # what the first network was weakest in; the fourth asks for sentences alone
         asked = pick.sample(HARD_QUESTIONS, ASKED[turn])
         false, true = pick.sample(HARD_FALSE, 6), pick.sample(TRUE_KINDS, 6)
-        return (
-            f"questions: {', '.join(asked)}; unanswered: {pick.choice(QUESTION_KINDS)}; "
-            f"false: {', '.join(false)}; true: {', '.join(true)}"
-        )
+        questions = f"questions: {', '.join(asked)}; unanswered: {pick.choice(QUESTION_KINDS)}; "
+        return f"{questions * bool(asked)}false: {', '.join(false)}; true: {', '.join(true)}"
     asked = pick.sample(QUESTION_KINDS, ASKED[turn])
     false, true = pick.sample(FALSE_KINDS, 4), pick.sample(TRUE_KINDS, 3)
     return (
@@ -122,7 +126,7 @@ def make(archives: Path, work: Path, turn: int) -> None:
     folder = work / "packets"
     folder.mkdir(parents=True, exist_ok=True)
     file = work / "groups.json"
-    known: dict[str, Row] = json.loads(file.read_text()) if turn > 1 else {}
+    known: dict[str, Row] = json.loads(file.read_text()) if file.exists() else {}
     for name in BOOKS:
         label = name if turn == 1 else f"{name}-r{turn}"
         book = list(passages(name, unpack(archives / f"{name}.tar.xz", work / "books" / name)))
@@ -139,7 +143,7 @@ def make(archives: Path, work: Path, turn: int) -> None:
                     for p in (book[n] for n in chosen)
                 ],
             }
-            texts = [shown(book[n], letter) for n, letter in zip(chosen, "ABCD", strict=True)]
+            texts = [shown(book[n], letter) for n, letter in zip(chosen, LETTERS, strict=False)]
             part = "\n\n".join([f"######## GROUP {key}\nWANTED {wishes(pick, turn)}", *texts])
             if parts and size + len(part) > PACKET_CHARACTERS:
                 (folder / f"{label}-p{packet:02}.txt").write_text("\n\n".join(parts))
@@ -158,7 +162,7 @@ def written(work: Path) -> dict[str, Row]:
 
 
 def lines(file: Path) -> list[Row]:
-    return [json.loads(line) for line in file.read_text().splitlines() if line.strip()]
+    return [json.loads(line) for line in file.read_text().split("\n") if line.strip()]
 
 
 def blind(work: Path) -> None:
@@ -189,27 +193,34 @@ def sentence_order(key: str, count: int) -> list[int]:
 
 
 def merge(work: Path) -> None:
-    """Rows on which writer and judge agree, into training/data/; prints how many they differ on."""
-    known = json.loads((work / "groups.json").read_text())
-    done = written(work)
+    files = sorted((work / "judged").glob("*.jsonl"))
+    judged = [row for file in files for row in lines(file)]
+    keep(json.loads((work / "groups.json").read_text()), written(work), judged)
+
+
+def keep(groups: dict[str, Row], done: dict[str, Row], verdicts: Sequence[Row]) -> None:
+    """Adds the rows on which writer and judge agree to training/data/; prints how many they
+    differ on."""
     counts: Counter[str] = Counter()
     rows: dict[tuple[str, str], list[Row]] = defaultdict(list)
-    for file in sorted((work / "judged").glob("*.jsonl")):
-        for judged in lines(file):
-            group = known[judged["group"]]
-            part = "check" if group["book"] in CHECK_BOOKS else "train"
-            own = done[judged["group"]]
-            for kind, found in (
-                ("questions", question_rows(judged, own, group, counts)),
-                ("sentences", sentence_rows(judged, own, group, counts)),
-            ):
-                rows[kind, part] += list(found)
+    for judged in verdicts:
+        group = groups[judged["group"]]
+        part = "check" if group["book"] in CHECK_BOOKS else "train"
+        own = done[judged["group"]]
+        for kind, found in (
+            ("questions", question_rows(judged, own, group, counts)),
+            ("sentences", sentence_rows(judged, own, group, counts)),
+        ):
+            rows[kind, part] += list(found)
     DATA.mkdir(exist_ok=True)
-    for (kind, part), kept in sorted(rows.items()):
-        with gzip.GzipFile(DATA / f"{kind}-{part}.jsonl.gz", "wb", mtime=0) as out:
-            for row in kept:
-                out.write((json.dumps(row, ensure_ascii=False) + "\n").encode())
-        print(kind, part, len(kept), Counter(row["label"] for row in kept))
+    for (kind, part), new in sorted(rows.items()):
+        file = DATA / f"{kind}-{part}.jsonl.gz"
+        kept = [json.dumps(row, ensure_ascii=False) for row in new]
+        if file.exists():
+            kept = [*gzip.decompress(file.read_bytes()).decode().rstrip("\n").split("\n"), *kept]
+        kept = list(dict.fromkeys(kept))
+        file.write_bytes(gzip.compress("".join(f"{line}\n" for line in kept).encode(), mtime=0))
+        print(kind, part, len(kept), Counter(row["label"] for row in new))
     for name, count in sorted(counts.items()):
         print(name, count)
 
@@ -219,7 +230,7 @@ def question_rows(judged: Row, own: Row, group: Row, counts: Counter[str]) -> It
         counts["groups whose questions were not judged"] += 1
         return
     for question, verdict in zip(own["questions"], judged["answers"], strict=True):
-        for letter, passage in zip("ABCD", group["passages"], strict=True):
+        for letter, passage in zip(LETTERS, group["passages"], strict=False):
             said = verdict.get(letter, "partly")
             if letter in question.get("partly", []) or said == "partly":
                 counts["question rows that one of the two called partly"] += 1
@@ -256,7 +267,7 @@ def sentence_rows(judged: Row, own: Row, group: Row, counts: Counter[str]) -> It
         if verdict not in ("yes", "no") or (verdict == "yes") != sentence["true"]:
             counts["sentence rows on which the two differ"] += 1
             continue
-        cited = [group["passages"]["ABCD".index(letter)] for letter in sentence["p"]]
+        cited = [group["passages"][LETTERS.index(letter)] for letter in sentence["p"]]
         counts["sentence rows kept"] += 1
         yield {
             "sentence": sentence["s"],

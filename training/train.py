@@ -30,13 +30,16 @@ from training.batches import DEVICE, Rows, batches
 from training.network import Reader, from_bert, from_mpnet, load, save
 
 TRAIN, UNKNOWN = 0, -1
-SMOOTHING, EVIDENCE_WEIGHT, NO_EVIDENCE_WEIGHT = 0.02, 1.0, 0.2
+SMOOTHING, EVIDENCE_WEIGHT, NO_EVIDENCE_WEIGHT = 0.005, 2.0, 0.2
 # A logit beyond this says no more; the small network need not follow it there.
 SURE = 7.0
 # Between these steps it is measured how long one takes: the first ones are slow.
 WARM, TIMED = 60, 160
-# The share of rows made by rule that the large network is trained on: they are many and alike.
-MADE_SHARE = 0.3
+# The share of rows made by rule in each pass: they are many and alike.
+MADE_SHARE = 0.4
+# The share of public rows in the last pass; the first holds all. They teach reading, our own
+# examples what to read for.
+LAST_PUBLIC = 0.2
 
 
 def autocast() -> torch.autocast:
@@ -52,7 +55,7 @@ def prepare(reader: Reader, how: argparse.Namespace) -> None:
 
 class Schedule:
     """AdamW with a warm-up and a linear decay; says how fast it goes. Where the steps planned
-    would take longer than `seconds`, there are fewer, and it says so."""
+    would take longer than `seconds`, it leaves some out, spread evenly, and says so."""
 
     def __init__(self, reader: Reader, rate: float, steps: int, seconds: float) -> None:
         self.seconds = seconds
@@ -68,11 +71,16 @@ class Schedule:
             parameters, lr=rate, weight_decay=0.01, fused=DEVICE == "cuda"
         )
         self.sums: Counter[str] = Counter()
+        self.kept = 1.0
+
+    def wants(self, place: int) -> bool:
+        """Whether there is time for the batch at this place of the plan."""
+        return place < TIMED or int(place * self.kept) != int((place - 1) * self.kept)
 
     def take(self, losses: dict[str, Tensor]) -> None:
         share = self.step / self.steps
         for group in self.optimizer.param_groups:
-            group["lr"] = self.rate * min(share / 0.06, (1 - share) / 0.94)
+            group["lr"] = self.rate * min(share / 0.06, max(0.0, (1 - share) / 0.94))
         self.optimizer.zero_grad(set_to_none=True)
         torch.stack(list(losses.values())).sum().backward()
         torch.nn.utils.clip_grad_norm_(self.reader.parameters(), 1.0)
@@ -93,9 +101,10 @@ class Schedule:
             print(f"{self.step}/{self.steps}: {told}; {left:.0f} s left", flush=True)
 
     def _fit_in(self, each: float) -> None:
-        affordable = WARM + int((self.seconds - self.warm + self.began) / each)
+        affordable = TIMED + int((self.seconds - time.monotonic() + self.began) / each)
         if affordable < self.steps:
             print(f"{affordable} of {self.steps} steps, for want of time", flush=True)
+            self.kept = (affordable - TIMED) / (self.steps - TIMED)
             self.steps = affordable
 
 
@@ -133,20 +142,30 @@ def repeated(rows: Rows, chosen: np.ndarray) -> np.ndarray:
     return np.repeat(chosen, rows.weight[chosen].astype(int))
 
 
+def drawn(rows: Rows, public: float, seed: int) -> np.ndarray:
+    """The rows of one pass: all of our own and of the question sets, a share of the others."""
+    known = (rows.part == TRAIN) & (rows.label != UNKNOWN)
+    asked = ("own", "clapnq_dev", "mtrag_un", "squad2", "begin")
+    shares = {**dict.fromkeys(asked, 1.0), "made": MADE_SHARE}
+    share = np.array([shares.get(name, public) for name in rows.sets])[rows.set]
+    lucky = np.random.default_rng(100 + seed).random(len(share)) < share
+    return repeated(rows, np.flatnonzero(known & lucky))
+
+
 def train_large(rows: Rows, reader: Reader, rate: float, how: argparse.Namespace) -> None:
     torch.manual_seed(1)
     prepare(reader, how)
     if reader.shape.relative:
         reader.distance.weight.requires_grad_(False)
-    known = (rows.part == TRAIN) & (rows.label != UNKNOWN)
-    by_rule = rows.set == rows.sets.index("made")
-    skipped = by_rule & (np.random.default_rng(3).random(len(by_rule)) > MADE_SHARE)
-    chosen = repeated(rows, np.flatnonzero(known & ~skipped))
-    plan = [b for n in range(how.passes) for b in batches(rows.length, chosen, how.pieces, seed=n)]
+    plan = [
+        batch
+        for n, share in enumerate(np.linspace(1.0, LAST_PUBLIC, how.passes))
+        for batch in batches(rows.length, drawn(rows, share, seed=n), how.pieces, seed=n)
+    ]
     schedule = Schedule(reader, rate, len(plan), how.seconds)
-    print(f"{len(chosen)} rows, {len(plan)} steps", flush=True)
-    for batch in plan:
-        if schedule.step < schedule.steps:
+    print(f"{sum(map(len, plan))} rows, {len(plan)} steps", flush=True)
+    for place, batch in enumerate(plan):
+        if schedule.wants(place):
             schedule.take(labelled_losses(rows, reader, batch))
 
 
@@ -206,9 +225,9 @@ def train_small(
     ]
     schedule = Schedule(reader, rate, len(plan), how.seconds)
     print(f"{len(chosen)} pairs, {len(plan)} steps", flush=True)
-    for batch in plan:
-        if schedule.step >= schedule.steps:
-            break
+    for place, batch in enumerate(plan):
+        if not schedule.wants(place):
+            continue
         ids, kinds, begin = rows.batch(batch)
         with autocast():
             found = reader(ids, kinds)

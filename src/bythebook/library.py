@@ -26,9 +26,11 @@ from bythebook.models.book_id import check_book_id
 from bythebook.models.passage import Passage
 from bythebook.models.search import SearchQuery
 from bythebook.models.vocabulary import IngestionMode
+from bythebook.reader.reader import Reader
 from bythebook.retrieval.background import is_due
 from bythebook.retrieval.calibration import BUILT_IN
 from bythebook.retrieval.context import find_passage, surroundings, whole_lesson, with_vectors
+from bythebook.retrieval.opening import opening
 from bythebook.retrieval.search import Found, Searcher
 from bythebook.settings import Settings, load_settings
 from bythebook.switch import finish_switch
@@ -118,7 +120,14 @@ class Library:
         if isinstance(self.embedder, MiniLM):
             self.embedder.stay_in(self._processes)
 
+    @cached_property
+    def reader(self) -> Reader | None:
+        """Loads its network when first asked; None where it is switched off."""
+        return None if self.settings.reader == "off" else Reader.open(self.settings)
+
     async def close(self) -> None:
+        if (reader := self.__dict__.get("reader")) is not None:
+            await reader.close()
         async with self._opening:
             if self._store:
                 await self._store.close()
@@ -289,6 +298,10 @@ class Library:
     async def search(self, query: SearchQuery) -> Found:
         """The passages that fit a question best."""
         return await (await self.searcher()).search(query)
+
+    async def opening(self, book_id: str) -> list[Passage]:
+        """The first passages of the pages that open the book."""
+        return await opening(await self.store(), book_id, await self.known.files(book_id))
 
     async def with_vectors(self, passages: Sequence[Passage]) -> list[Passage]:
         """The same passages with their vectors."""

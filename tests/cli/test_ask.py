@@ -11,6 +11,8 @@ from bythebook.settings import REFUSAL
 from cli.conftest import Cli
 from standins.llm_server import LlmServer, calls_tool, fails, says
 
+pytestmark = pytest.mark.usefixtures("with_reader")
+
 QUESTION = "What is the difference between aborted and canceled?"
 pytestmark = pytest.mark.usefixtures("sample_home")
 
@@ -94,9 +96,8 @@ def test_a_strict_threshold_refuses(cli: Cli) -> None:
 
 
 def test_chat_remembers_and_forgets(cli: Cli) -> None:
-    typed = (
-        "What is an action?\n\n/sources\n/help\nand what is it made of?\n/reset\n/sources\nquit\n"
-    )
+    lines = ("What is a ROS 2 action?", "", "/sources", "/help", "and what is it made of?")
+    typed = "\n".join([*lines, "/reset", "/sources", "quit", ""])
     status, out, err = cli("chat", typed=typed)
     assert status == 0 and err == ""
     turns = out.split("You: ")
@@ -104,7 +105,7 @@ def test_chat_remembers_and_forgets(cli: Cli) -> None:
     assert turns[1].startswith("Agent: ") and "[1]" in turns[1] and "**Sources:**" in turns[1]
     assert turns[2].startswith("Please provide a question.")
     assert "[1] Services and Actions" in turns[3] and "/reset" in turns[4]
-    assert "three services" in turns[5] and "forgotten" in turns[6] and "no answer" in turns[7]
+    assert "goal" in turns[5] and "forgotten" in turns[6] and "no answer" in turns[7]
     assert turns[-1].endswith("Goodbye.\n")
 
 

@@ -18,6 +18,8 @@ from cli.conftest import Cli
 from seeds.seed_samples import UUID4
 from threads.thread_tools import rows_left, turn
 
+pytestmark = pytest.mark.usefixtures("with_reader")
+
 
 @pytest.fixture(autouse=True)
 def own_copy(ingested_sample: Path, home: Path) -> None:

@@ -11,6 +11,8 @@ import pytest
 from bythebook.errors import BookNotFound, InputError
 from evaluation.conftest import Eval
 
+pytestmark = pytest.mark.usefixtures("with_reader")
+
 BOOK = "physical-ai-robotics"
 GRAPH = "module-1-ros2/chapter-1-foundations/01-the-ros-graph.md"
 QUESTIONS: list[dict[str, Any]] = [
@@ -44,7 +46,7 @@ def test_a_book_is_measured(evaluate: Eval, sample_home: Path, tmp_path: Path) -
     assert document["set"] == "questions.jsonl" and document["book_id"] == BOOK
     counts = document["counts"]
     assert (counts["covered"], counts["uncovered"]) == (3, 2)
-    assert document["refusal"]["answered_of_covered"] == 1
+    assert document["refusal"]["answered_of_covered"] > 0.6
     assert document["refusal"]["refused_of_uncovered"] == 1
     assert document["answers"]["cited_right"] == 1
     assert document["answers"]["token_f1"] > 0.3

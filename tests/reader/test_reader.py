@@ -15,6 +15,8 @@ from bythebook.reader import Reader
 from bythebook.reader.network import Network, installed_weights
 from bythebook.settings import Settings
 
+pytestmark = pytest.mark.usefixtures("with_reader")
+
 QUESTION = "Which port does the development server use?"
 ANSWER = (
     "## Running locally\n\nThe project needs Node 20 or newer. Start the development server with "

@@ -40,10 +40,21 @@ def shown(text: str, flavor: Flavor = "docusaurus") -> str:
         ("$a < b > c$ and $$x <y> z$$", "$a < b > c$ and $$x <y> z$$"),
         ("$$\na <b> c\n$$", "$$\na <b> c\n$$"),
         (":::tip[Mind *this*]\n\nText.\n\n:::", ":::tip[Mind *this*]\n\nText.\n\n:::"),
+        ("```js\n// highlight-next-line\na: 1,\n```", "```js\na: 1,\n```"),
+        ("```yml\n# highlight-start\na\n# highlight-end\nb\n```", "```yml\na\nb\n```"),
+        ("```@eval\nsecret()\n```\n\nText.", "Text."),
+        ("```@repl\n1 + 1\n```", "```@repl\n1 + 1\n```"),
+        ("> [!TIP]\n> Read it.", "> Read it."),
     ],
 )
 def test_mdx(text: str, expected: str, line_break: str) -> None:
     assert shown(text.replace("\n", line_break)) == expected.replace("\n", line_break)
+
+
+def test_a_heading_is_shown_without_its_anchor() -> None:
+    page = read_text("## Loading a model[[loading-a-model]]\n\nCall it with the name of a model.")
+    check_page(page)
+    assert page.chunks[0].metadata.heading_path[-1] == "Loading a model"
 
 
 def test_tab_labels_are_text() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -127,7 +128,8 @@ async def test_what_is_cited_is_marked_in_its_passage(up: Running) -> None:
             marked = Seen(passage.html).marked
         else:
             assert "<mark>" not in passage.html
-    quoted = citation.quote.replace("**", "").replace("`", "").replace(" … ", "")
+    quoted = re.sub(r"^\s*```.*$", "", citation.quote, flags=re.MULTILINE)
+    quoted = quoted.replace("**", "").replace("`", "").replace(" … ", "")
     assert "".join(marked.split()) == "".join(quoted.split())
 
 

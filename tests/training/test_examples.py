@@ -11,6 +11,7 @@ import pytest
 from training.books import BOOKS, CHECK_BOOKS
 from training.found import SETS
 
+from bythebook_reader import WEIGHTS
 from training import packets
 
 DATA = Path(__file__).parents[2] / "training" / "data"
@@ -22,7 +23,10 @@ def rows(name: str) -> list[dict[str, Any]]:
 
 
 def test_nothing_is_trained_on_what_judges_the_product() -> None:
-    assert not {"anthropic_docs", "docusaurus-docs", "sample_book"} & {*SETS, *BOOKS}
+    judges = {"anthropic_docs", "docusaurus-docs", "sample_book"}
+    assert not judges & {*SETS, *BOOKS}
+    trained_on = json.loads((WEIGHTS / "trained_on.json").read_text())
+    assert not judges & {row["set"] for row in trained_on}
 
 
 @pytest.mark.parametrize("kind", ["questions", "sentences"])
@@ -38,7 +42,7 @@ def test_there_are_enough_of_each_kind() -> None:
     questions, sentences = rows("questions-train"), rows("sentences-train")
     assert len(questions) >= 3000
     assert sum(row["label"] == 0 for row in questions) >= 0.4 * len(questions)
-    assert {row["kind"] for row in questions} == set(packets.QUESTION_KINDS)
+    assert {row["kind"] for row in questions} >= set(packets.QUESTION_KINDS)
     assert len(sentences) >= 2500
     false = {row["kind"] for row in sentences if row["label"] == 0}
     assert false >= set(packets.FALSE_KINDS)

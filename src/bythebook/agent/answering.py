@@ -12,6 +12,7 @@ from bythebook.agent.release import Releaser
 from bythebook.agent.turn import TurnState
 from bythebook.agent.writer import Writer
 from bythebook.errors import ModelError
+from bythebook.extractive.answer import Quote
 from bythebook.language.detect import language_name
 from bythebook.models.answer import Answer, Status
 from bythebook.models.conversation import Conversation
@@ -67,9 +68,14 @@ class Answering:
             )
         return answer
 
-    async def _verify(self, text: str) -> None:
+    async def _verify(self, text: str | Quote) -> None:
         self._first_words_at = self._first_words_at or time.perf_counter()
-        await self._show(self._releaser.feed(text))
+        if self._state.confidence.confidence_level == "low":
+            self._releaser.opening = f"{prompts.LOW_CONFIDENCE}\n\n"
+        if isinstance(text, Quote):
+            self._state.emit(Token(self._releaser.quote(text)))
+        else:
+            await self._show(self._releaser.feed(text))
 
     async def _show(self, released: AsyncIterator[str]) -> None:
         async for text in released:
@@ -83,9 +89,6 @@ class Answering:
         if refused:
             ending = self._refusal()
             status = "fallback"
-        elif state.confidence.confidence_level == "low":
-            ending = f"\n\n{prompts.LOW_CONFIDENCE}"
-        if ending:
             state.emit(Token(ending))
         state.move("response_generated")
         return Answer(

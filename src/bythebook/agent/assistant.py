@@ -11,20 +11,20 @@ from typing import TYPE_CHECKING, Any, Self
 
 from bythebook.agent.answering import Answering
 from bythebook.agent.events import Done, Event, Failed, StateChanged, Terminal
-from bythebook.agent.quoter import Quoter
+from bythebook.agent.extractor import Extractor
 from bythebook.agent.rounds import Rounds
 from bythebook.agent.telling import Telling
 from bythebook.agent.turn import Asked, TurnState
 from bythebook.errors import BookError, InputError, ModelError, Overloaded
 from bythebook.language.calm import calm
 from bythebook.language.detect import other_language
+from bythebook.language.followup import questions_of, standalone
 from bythebook.library import Library
 from bythebook.models.answer import Answer
 from bythebook.models.chunk import now
 from bythebook.models.conversation import Conversation, Turn
 from bythebook.models.search import SearchFilters
 from bythebook.models.text import MAX_QUESTION
-from bythebook.quoting.followup import questions_of, standalone
 from bythebook.tracing.spans import Attributes, span
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ class Assistant:
         self._turns: set[asyncio.Task[Terminal]] = set()
         self._stopping = False
         self._rounds = Rounds()
-        self._quoter = Quoter(self.settings, library.embedder)
+        self._extractor = Extractor(self.settings)
         self._model_writer: ModelWriter | None = None
         if self.settings.uses_language_model:
             # The SDK takes longer to load than the built-in answerer needs for an answer.
@@ -81,7 +81,7 @@ class Assistant:
 
     @property
     def model_name(self) -> str:
-        return (self._model_writer or self._quoter).name
+        return (self._model_writer or self._extractor).name
 
     async def ask(
         self, question: str, conversation: Conversation | None = None, **how: Any
@@ -213,19 +213,20 @@ class Assistant:
             telling=Telling(question, alone.query, window, book.title, book.language),
             language=language,
             parts=parts,
+            read_as=f"{window[-1].question} {question}" if alone.depends and window else "",
         )
 
     async def _answer(self, state: TurnState, conversation: Conversation) -> Answer:
         state.move("processing")
         conversation.model = self.model_name
-        writer = self._model_writer or self._quoter
+        writer = self._model_writer or self._extractor
         try:
             return await Answering(state, writer, self.settings).answer(conversation, "success")
         except ModelError as problem:
-            if writer is self._quoter or self.settings.model_down == "error":
+            if writer is self._extractor or self.settings.model_down == "error":
                 raise
             logger.warning("The book is quoted, because the language model failed: %s", problem)
-        quoting = Answering(state.anew(), self._quoter, self.settings)
+        quoting = Answering(state.anew(), self._extractor, self.settings)
         return await quoting.answer(conversation, "fallback")
 
 

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import AsyncIterator, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from bythebook.agent.markers import Marked, put_markers, take_markers
 from bythebook.agent.rounds import Rounds
+from bythebook.extractive.answer import Quote
 from bythebook.grounding.check import Support, check, is_connective
 from bythebook.grounding.translation import check_quote, facts_agree
 from bythebook.language.units import LONGEST_UNIT, UnitStream
@@ -59,6 +60,8 @@ class Releaser:
         self.sentences: list[Sentence] = []
         self.removed: list[tuple[str, tuple[str, ...]]] = []
         self.unfinished = False
+        # What a reader is told before the first words.
+        self.opening = ""
 
     @property
     def text(self) -> str:
@@ -75,6 +78,16 @@ class Releaser:
         for unit in self._units.feed(text):
             async for shown in self._take(unit):
                 yield shown
+
+    def quote(self, quote: Quote) -> str:
+        """Words of the book, taken from where they say: there is nothing to check."""
+        borne = _Borne(quote.passage, quote.start, quote.end, score=1.0)
+        if not (quote.introduced and self.sentences):
+            return self._release(quote.gap + quote.text, [borne])
+        self._borne[quote.passage.id].append(borne)
+        self._written += quote.gap + quote.text
+        self.sentences[-1] = replace(self.sentences[-1], end=len(self._written))
+        return quote.gap + quote.text
 
     async def finish(self, complete: bool = True) -> AsyncIterator[str]:
         """What is left. A sentence in which the model was cut off is not shown."""
@@ -163,7 +176,7 @@ class Releaser:
         order = list(self._borne)
         numbers = tuple(sorted({order.index(each.passage.id) + 1 for each in borne}))
         shown = put_markers(take_markers(body).text.strip(), numbers)
-        gap = (self._gap + lead) if self._written else ""
+        gap = (self._gap + lead) if self._written else self.opening
         start = len(self._written) + len(gap)
         support = max((each.score for each in borne), default=1.0)
         self.sentences.append(Sentence(start, start + len(shown), numbers, support))

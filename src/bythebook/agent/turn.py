@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
+from itertools import zip_longest
 from typing import Any
 
 from pydantic import ValidationError
@@ -25,6 +26,8 @@ from bythebook.models.state_machine import AgentState, StateMachine
 from bythebook.models.tool import SearchArguments
 from bythebook.models.tool_response import ToolResponse
 from bythebook.retrieval.confidence import assess
+from bythebook.retrieval.opening import asks_about_book
+from bythebook.retrieval.reranker import READ, Reranked, rerank
 from bythebook.retrieval.search import Found
 
 # A question may need two or three looks; more is a model that is lost.
@@ -36,7 +39,8 @@ UNUSABLE = "The model gave arguments that can't be used."
 class Asked:
     """A question and how to look for its answer. `alone` is set when the question can be judged by
     its own words: it needs no conversation to be understood, and is in the book's language.
-    `parts` are the questions in a message of several sentences."""
+    `parts` are the questions in a message that asks several; `read_as` is the message as the reader
+    is asked it: behind the question before it, where it leans on that."""
 
     question: str
     book: BookInfo
@@ -48,6 +52,7 @@ class Asked:
     telling: Telling
     language: str | None = None
     parts: tuple[str, ...] = ()
+    read_as: str = ""
 
 
 @dataclass
@@ -61,6 +66,8 @@ class TurnState:
     rounds: Rounds
     machine: StateMachine = field(default_factory=StateMachine)
     passages: list[Passage] = field(default_factory=list)
+    # What the reader says of what was found, by what was asked.
+    judged: dict[str, Reranked] = field(default_factory=dict)
     calls: list[ToolCall] = field(default_factory=list)
     confidence: ConfidenceMetrics = field(default_factory=lambda: assess(()))
     problem: BookError | None = None
@@ -171,13 +178,15 @@ class TurnState:
             own = assess(await self._look(SearchArguments(query=question), question))
             if own.average_similarity < confidence.average_similarity:
                 confidence = own
-        if not confidence.should_answer:
-            for part in self.asked.parts:  # what goes before a question may be beside the point
-                found = await self._look(SearchArguments(query=part), part)
-                confidence = assess(found)
-                if confidence.should_answer:
-                    break
-        return (found if confidence.should_answer else []), confidence
+        for part in self.asked.parts:  # what goes before a question may be beside the point
+            own_found = await self._look(SearchArguments(query=part), part)
+            own = assess(own_found)
+            if own.should_answer and not confidence.should_answer:
+                found, confidence = own_found, own
+            elif own.should_answer:
+                found = _together(found, own_found)
+        wanted = given.top_k if "top_k" in given.model_fields_set else self.asked.top_k
+        return (found[:wanted] if confidence.should_answer else []), confidence
 
     async def _look_where(self, given: SearchArguments) -> list[Passage]:
         """Small models fill in whatever a tool offers. A filter, threshold or number of passages
@@ -203,8 +212,26 @@ class TurnState:
         return [passage for passage in found.passages if passage.score >= least]
 
     async def _search_book(self, query: SearchQuery) -> Found:
+        """What search finds, judged by the reader, which looks at five passages however few are
+        asked for."""
         await self.rounds.next()
-        found = await self.library.search(query)
+        reader = self.library.reader
+        if reader is None:
+            found = await self.library.search(query)
+        else:
+            wide = query.model_copy(update={"limit": max(query.limit, READ)})
+            found = await self.library.search(wide)
+            passages, most = found.passages, READ
+            if asks_about_book(found.query, found.heaviest):
+                first = await self.library.opening(query.book_id)
+                known = {passage.id for passage in first}
+                passages = (*first, *(one for one in passages if one.id not in known))
+                most += len(first)
+            leans = bool(self.asked.read_as) and query.text == self.asked.query
+            text = self.asked.read_as if leans else found.query or query.text
+            judged = await rerank(reader, text, passages, found.coverage, most)
+            self.judged[query.text] = judged
+            found = replace(found, passages=judged.passages, coverage=judged.confidence)
         return replace(found, passages=tuple(await self.library.with_vectors(found.passages)))
 
     def _query(self, given: SearchArguments, text: str) -> SearchQuery:
@@ -215,6 +242,18 @@ class TurnState:
             limit=given.top_k if "top_k" in given.model_fields_set else asked.top_k,
             **narrowed(asked.filters, given.filters).model_dump(),
         )
+
+
+def _together(found: Sequence[Passage], more: Sequence[Passage]) -> list[Passage]:
+    """Two lists as one, the best of each first; what is in both counts as in the first."""
+    pairs = zip_longest(found, more)
+    both = {passage.id: passage for pair in pairs for passage in pair if passage is not None}
+    first = {passage.id: passage for passage in found}
+    scores = sorted((passage.score for passage in (both | first).values()), reverse=True)
+    return [
+        replace(passage, score=score)
+        for passage, score in zip((both | first).values(), scores, strict=True)
+    ]
 
 
 def narrowed(own: SearchFilters, model: SearchFilters) -> SearchFilters:

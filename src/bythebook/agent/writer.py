@@ -6,14 +6,15 @@ from collections.abc import Awaitable, Callable
 from typing import Protocol
 
 from bythebook.agent.turn import TurnState
+from bythebook.extractive.answer import Quote
 from bythebook.models.conversation import Conversation
 
-Write = Callable[[str], Awaitable[None]]
+Write = Callable[[str | Quote], Awaitable[None]]
 
 
 class Writer(Protocol):
     """Searches through the turn's own tool, and writes from what that found. It may write whatever
-    it likes: what of it is shown is decided behind `write`."""
+    it likes: what of it is shown is decided behind `write`. A quotation is shown as it is."""
 
     @property
     def name(self) -> str: ...

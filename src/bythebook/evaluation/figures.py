@@ -11,6 +11,9 @@ refusal: questions said to be covered or uncovered; partial and underspecified o
 answers: `cited_right` is the share of the answered covered questions with a gold place that cite at
     least one; `gold_sentence_f1` and `token_f1` are means over the answered questions that are not
     uncovered and have such gold, against the annotator or answer that agrees most.
+facts: of the covered questions that name facts, the share of their facts that stand in the answer,
+    in the first passage found and in the first five. `telling` is the share of the shown text that
+    stands in sentences with a fact.
 supported_sentences: of all sentences shown, except those that only lead on, the share that passes
     `grounding.check` against a passage they cite.
 calibration: every answered question with a gold place, or said to be uncovered. Its `confidence` is
@@ -20,6 +23,7 @@ calibration: every answered question with a gold place, or said to be uncovered.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import asdict
 from typing import Any
 
 from bythebook.evaluation.metrics import (
@@ -48,6 +52,7 @@ def figures(outcomes: Sequence[Outcome], off_topic: Sequence[Outcome] = ()) -> d
         "retrieval": _retrieval(outcomes),
         "refusal": _refusal(outcomes),
         "answers": _answers(outcomes),
+        "facts": _facts(outcomes),
         "supported_sentences": _share(sum(one.supported for one in outcomes), sentences),
         "calibration": _calibration(outcomes),
         "latency_ms": {
@@ -124,6 +129,21 @@ def _answers(outcomes: Sequence[Outcome]) -> dict[str, Any]:
     }
 
 
+def _facts(outcomes: Sequence[Outcome]) -> dict[str, Any]:
+    told = [one.facts for one in outcomes if one.facts is not None]
+    facts = sum(each.facts for each in told)
+    return {
+        "questions": len(told),
+        "facts": facts,
+        "by_answer": _share(sum(each.by_answer for each in told), facts),
+        "by_first_passage": _share(sum(each.by_first for each in told), facts),
+        "by_five_passages": _share(sum(each.by_five for each in told), facts),
+        "telling": _share(
+            sum(each.telling for each in told), sum(each.characters for each in told)
+        ),
+    }
+
+
 def judged(outcomes: Sequence[Outcome]) -> tuple[list[float], list[bool]]:
     """What each answer said of its confidence, and whether its best citation was gold."""
     given = [one for one in outcomes if one.judges_confidence]
@@ -184,5 +204,6 @@ def told(outcome: Outcome) -> dict[str, Any]:
         "supported": outcome.supported,
         "token_f1": _rounded(outcome.token_f1),
         "gold_sentence_f1": _rounded(outcome.sentence_f1),
+        "facts": asdict(outcome.facts) if outcome.facts else None,
         **({"problem": outcome.problem} if outcome.problem else {}),
     }

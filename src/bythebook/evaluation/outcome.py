@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from bythebook.evaluation.facts import Conveyed, conveyed
 from bythebook.evaluation.metrics import sentence_f1, token_f1
 from bythebook.evaluation.question import Question
 from bythebook.grounding.check import check, is_connective
@@ -46,6 +47,7 @@ class Outcome:
     supported: int = 0
     token_f1: float | None = None
     sentence_f1: float | None = None
+    facts: Conveyed | None = None
     milliseconds: float = 0.0
     problem: str = ""
 
@@ -117,6 +119,9 @@ def outcome_of(
         else None,
         sentence_f1=sentence_f1(quoted, question.sentences)
         if compared and question.sentences
+        else None,
+        facts=conveyed(question.facts, texts, [passage.text for passage in passages])
+        if question.facts
         else None,
         milliseconds=milliseconds,
     )

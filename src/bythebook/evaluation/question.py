@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 from pydantic import AliasChoices, BaseModel, Field, ValidationError, field_validator
 
@@ -19,6 +19,7 @@ from bythebook.models.search import MIN_QUERY
 from bythebook.models.text import MAX_QUESTION
 
 ANCHOR = re.compile(r"\{#[^}]*\}\s*$")
+Fact = tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -42,7 +43,8 @@ class Gold:
 @dataclass(frozen=True)
 class Question:
     """`covered` is None where people could not tell, or where the book answers only in part;
-    `sentences` holds, for each annotator, the sentences that answer."""
+    `sentences` holds, for each annotator, the sentences that answer; `facts` what a right answer
+    conveys, each by any of its alternatives."""
 
     id: str
     text: str
@@ -52,6 +54,7 @@ class Question:
     answers: tuple[str, ...] = ()
     sentences: tuple[tuple[str, ...], ...] = ()
     history: tuple[Turn, ...] = ()
+    facts: tuple[Fact, ...] = ()
 
     @property
     def answered_at(self) -> tuple[Gold, ...]:
@@ -111,6 +114,9 @@ class QuestionLine(BaseModel):
     covered: bool | None = None
     answer: str | None = None
     kind: str | None = None
+    facts: list[Annotated[list[str], Field(min_length=1)]] = Field(
+        default=[], description="What a right answer says: for each fact, ways to say it."
+    )
 
     @field_validator("source_file", "section", "answer", "kind", mode="before")
     @classmethod
@@ -160,4 +166,5 @@ def _question(line: str, place: str, number: str) -> Question:
         group=given.kind or ("covered" if given.is_covered else "uncovered"),
         gold=tuple(gold),
         answers=(given.answer,) if given.answer else (),
+        facts=tuple(tuple(ways) for ways in given.facts) if given.is_covered else (),
     )

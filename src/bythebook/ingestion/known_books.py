@@ -33,6 +33,7 @@ SELECT parent_doc_id FROM files
 WHERE book_id = :book_id
 AND (source_file LIKE :start ESCAPE '/' OR url LIKE :start ESCAPE '/')
 """
+FILES = "SELECT source_file FROM files WHERE book_id = :book_id"
 CONFIRM = """
 UPDATE books SET source = :source, last_incremental_update = :now WHERE book_id = :book_id
 """
@@ -85,6 +86,11 @@ class KnownBooks:
             await self.database.change(CONFIRM, book_id=book_id, source=source, now=now())
         finally:
             self.note_change()
+
+    async def files(self, book_id: str) -> list[str]:
+        """Paths of its pages."""
+        rows = await self.database.look_up(FILES, book_id=book_id)
+        return [row["source_file"] for row in rows]
 
     async def pages_with_prefix(self, book_id: str, prefix: str) -> list[str]:
         """Parent ids of the pages whose path or address begins so."""

@@ -19,8 +19,8 @@ from bythebook.settings import Settings
 Result = TypeVar("Result")
 
 # Above this another passage is not looked at for a better one. The network is never surer than
-# .82 that a passage answers, and of what it says above .75 five in six do.
-SURE_ANSWERS, SURE_SUPPORTS = 0.75, 0.85
+# .81 that a passage answers.
+SURE_ANSWERS, SURE_SUPPORTS = 0.79, 0.9
 WITHOUT = (
     "Without the reading model, search and refusals work as before, but nothing judges whether a "
     "passage answers, marks where, or checks what a sentence means."
@@ -145,16 +145,17 @@ class Reader:
     def _evidence(
         self, text: str, encoded: Encoded, stretches: Sequence[Stretch]
     ) -> Iterator[Evidence]:
-        """Units of the passage whose word pieces are likely enough a part of the answer."""
+        """Units of the passage whose word pieces are likely enough a part of the answer, or the
+        likeliest where none is."""
         scales = self._network.calibration
         logits: list[list[float]] = [[] for _ in encoded.pieces]
         for stretch in stretches:
             for place, logit in enumerate(stretch.evidence, stretch.start):
                 logits[place].append(logit)
         likely = [scales.evidence.probability(sum(each) / len(each)) for each in logits]
-        for start, end, score in unit_scores(text, encoded.characters, likely):
-            if score >= scales.evidence_threshold:
-                yield Evidence(start, end, score)
+        found = [Evidence(*unit) for unit in unit_scores(text, encoded.characters, likely)]
+        least = min(scales.evidence_threshold, max((one.score for one in found), default=1.0))
+        yield from (one for one in found if one.score >= least)
 
     def _in_thread(self, work: Callable[[], Result]) -> asyncio.Future[Result]:
         return asyncio.get_running_loop().run_in_executor(self._pool, work)

@@ -26,6 +26,23 @@ FENCE_OPEN = re.compile(
 COMMENT_ENDS = {"<!--": "-->", "{/*": "*/}"}
 # Docusaurus' own way to say "this fence is not code": its content is part of the page.
 UNWRAPPED_FENCE = "mdx-code-block"
+# Documenter's fences that are orders to the generator, not code to read.
+ORDERS = re.compile(
+    r"[ \t>]*(?:`{3,}|~{3,})[ \t]*@(?:meta|eval|setup|contents|index|docs|autodocs|raw)\b"
+)
+# Docusaurus' marks in a listing: the page shows the line behind them in another colour.
+HIGHLIGHT = re.compile(
+    rf"{LINE_START}[ \t]*(?://|#|<!--|/\*|\{{/\*|--)[ \t]*highlight-(?:next-line|start|end)"
+    rf"[^\r\n]*{LINE_END}(?:{BREAK})?"
+)
+# An anchor behind a heading's words, and the line that gives a quotation another colour.
+HEADING_ANCHOR = re.compile(
+    rf"{LINE_START}#{{1,6}}[ \t][^\r\n]*?(?P<mark>\[\[[\w-]+\]\])[ \t]*{LINE_END}"
+)
+ALERT = re.compile(
+    rf"{LINE_START}(?P<mark>[ \t]*>[ \t]*\[!(?:NOTE|TIP|IMPORTANT|WARNING|CAUTION)\][ \t]*)"
+    + LINE_END
+)
 IMPORT = re.compile(
     r"import\s+(?:[\w*{$][^;'\"]{0,500}?\sfrom\s+)?['\"][^'\"\r\n]+['\"];?[ \t]*" + LINE_END
 )
@@ -80,6 +97,10 @@ def find_markup(
             opening, closing = unwrapped
             scan.removed += [opening, closing]
             scan.prose(opening[1], closing[0])
+        elif ORDERS.match(source.text, start):
+            scan.removed.append((start, end))
+        else:
+            scan.removed += [line.span() for line in HIGHLIGHT.finditer(source.text, start, end)]
         position = end
     scan.prose(position, len(source.text))
     removed = merge(scan.removed)
@@ -204,6 +225,8 @@ class _Scan:
         self.ticks: defaultdict[int, list[int]] = defaultdict(list)
 
     def prose(self, position: int, end: int) -> None:
+        for marks in (HEADING_ANCHOR, ALERT):
+            self.removed += [m.span("mark") for m in marks.finditer(self.text, position, end)]
         while found := INTERESTING.search(self.text, position, end):
             start = found.start()
             character = self.text[start]

@@ -174,6 +174,10 @@ def _forms(word: str) -> Iterator[str]:
             yield from (shorter, f"{shorter}e", shorter[:-1])
 
 
+def is_everyday(word: str) -> bool:
+    return word in _everyday_words()
+
+
 @cache
 def _everyday_words() -> frozenset[str]:
     """The words that the built-in embedder was made to know whole: the 20,000 most common."""

@@ -19,7 +19,7 @@ from bythebook.language.calm import calm
 from bythebook.models.book import Background, BookInfo
 from bythebook.models.passage import Passage
 from bythebook.models.search import SearchQuery
-from bythebook.retrieval.asking import definitions_first, term_to_define
+from bythebook.retrieval.asking import definitions_first, term_to_define, weight_as_written
 from bythebook.retrieval.background import background_of, demanded, everyday_questions
 from bythebook.retrieval.calibration import anchor_of, calibration_for
 from bythebook.retrieval.context import passage_of_record
@@ -27,6 +27,7 @@ from bythebook.retrieval.coverage import LOOKED_AT, Coverage, Sight, weigh
 from bythebook.retrieval.filters import make_filter
 from bythebook.retrieval.fusion import Candidate, fuse
 from bythebook.retrieval.halves import ByWords, find_by_meaning, find_by_words
+from bythebook.retrieval.spelling import Spelling
 from bythebook.retrieval.states import (
     SWITCHING_PAUSE,
     SWITCHING_RETRIES,
@@ -56,6 +57,9 @@ class Found:
     total: int
     coverage: float = 0.0
     evidence: Coverage | None = None
+    # What was looked for: the question without its typing errors, and its rarest word's weight.
+    query: str = ""
+    heaviest: float = 1.0
 
 
 class Searcher:
@@ -70,6 +74,7 @@ class Searcher:
         self.known = known
         self.home = home
         self.weights = WordWeights()
+        self.spelling = Spelling(store)
 
     async def search(self, query: SearchQuery) -> Found:
         with span("search", book_id=query.book_id) as told:
@@ -86,8 +91,16 @@ class Searcher:
         def look_up(index: Reads) -> Coroutine[Any, Any, ByWords]:
             return find_by_words(index, book, self.weights, selection, query.text)
 
+        def is_unknown(word: str) -> bool:
+            return weight_as_written(word, book.language, words.weights) >= 1.0
+
         with span("embed"):
             vector, words = await self._embed_and(look_up, query.text)
+            if book.language.startswith("en"):
+                right = await self.spelling.corrected(query.text, book, is_unknown)
+                if right != query.text:
+                    query = query.model_copy(update={"text": right})
+                    vector, words = await self._embed_and(look_up, query.text)
         calibration = calibration_for(self.embedder.name, self.home)
         wanted = max(query.limit, READ)
         newest_only = False
@@ -115,10 +128,13 @@ class Searcher:
         strengths = [candidate.evidence for candidate, _ in best]
         scores = calibration.scores(coverage, strengths[: query.limit], anchor)
         read = [*_by_texts(query.text, book, words, best[:READ]), *best[READ:]]
+        heaviest = max(words.weights.values(), default=1.0)
         passages = [
             replace(passage, score=score) for (_, passage), score in zip(read, scores, strict=False)
         ]
-        return Found(tuple(passages), total, calibration.shown(coverage), weighed)
+        return Found(
+            tuple(passages), total, calibration.shown(coverage), weighed, query.text, heaviest
+        )
 
     async def _embed_and(
         self, look_up: Callable[[Reads], Coroutine[Any, Any, ByWords]], text: str

@@ -7,11 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from bythebook.index.sparse import TERM, terms
-from bythebook.language.sentences import split_sentences
-from bythebook.models.conversation import Turn
-from bythebook.models.search import MIN_QUERY
-from bythebook.quoting.question import ASKING
-from bythebook.quoting.reference import (
+from bythebook.language.reference import (
     BACK,
     CHANGE,
     CORRECTION,
@@ -24,9 +20,20 @@ from bythebook.quoting.reference import (
     leans,
     source_referred_to,
 )
+from bythebook.language.sentences import split_sentences
+from bythebook.models.conversation import Turn
+from bythebook.models.search import MIN_QUERY
 
 __all__ = ["Standalone", "Turn", "questions_of", "standalone", "wants_more"]
 
+# "What is a costmap and how do I turn it off?"
+PART = re.compile(
+    r",?\s+(?:and|but)\s+(?=(?:also\s+)?(?:what|which|how|when|where|why|who|can|does|do)\b)",
+    re.IGNORECASE,
+)
+QUESTION_WORD = re.compile(
+    r"\W*(?:what|which|how|when|where|why|who|whose|is|are|does|do|can|should)\b", re.IGNORECASE
+)
 MOST_TOPIC_WORDS = 8
 FEW_WORDS = 3
 
@@ -64,17 +71,19 @@ def wants_more(message: str) -> bool:
 
 
 def questions_of(message: str) -> tuple[str, ...]:
-    """The questions of a message that says more; one that points back ("how do I refresh it?") is
-    replaced by what it points to. None where the message is but one sentence."""
+    """The questions of a message that asks more than one; one that points back ("how do I refresh
+    it?") stands behind what it points to. None where there is but one."""
     sentences = [message[start:end] for start, end in split_sentences(message)]
-    if len(sentences) == 1:
+    parts = [part for sentence in sentences for part in PART.split(sentence)]
+    if len(parts) == 1:
         return ()
-    parts: list[str] = []
-    for at, sentence in enumerate(sentences):
-        if sentence.endswith("?"):
-            points_back = at > 0 and PRONOUN.search(sentence)
-            parts.append(" ".join(sentences[:at]) if points_back else sentence)
-    return tuple(part for part in parts if len(part) >= MIN_QUERY)
+    asked: list[str] = []
+    for at, part in enumerate(parts):
+        asks = part.rstrip().endswith("?") or bool(QUESTION_WORD.match(part))
+        if asks:
+            points_back = at > 0 and PRONOUN.search(part)
+            asked.append(f"{parts[at - 1].rstrip('?.! ')}? {part}" if points_back else part)
+    return tuple(part for part in asked if len(part) >= MIN_QUERY)
 
 
 def _resolved(
@@ -169,6 +178,16 @@ def _cited(turn: Turn, language: str) -> tuple[str, ...]:
     return _content(turn.sources[number - 1].rpartition("›")[2], language)
 
 
+# They say what is wanted, not what it is about.
+ASKING = frozenset(
+    terms(
+        """difference differ different compare comparison versus vs instead rather between example
+        show give explain describe define definition mean meaning tell list name use using used work
+        many much get make way step way kind type purpose reason happen exactly need want know
+        please help also one you've someone something thing like actually look""",
+        "en",
+    )
+)
 # Words about the conversation, or about any topic: "drawbacks" of what?
 CONVERSING = frozenset(
     terms(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from bythebook.quoting.followup import Turn, standalone, wants_more
+from bythebook.language.followup import Turn, standalone, wants_more
 
 SOURCES = ("The ROS Graph › Nodes and the graph", "Services and Actions › Goals that take time")
 

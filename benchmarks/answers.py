@@ -1,0 +1,141 @@
+"""What answers convey: questions with facts about six books, asked without a language model.
+
+python benchmarks/answers.py --data ../shared/data --work WORK [--part check] [--fit]
+
+`benchmarks/facts/BOOK-dev.jsonl` may be looked at while working, `…-check.jsonl` is reported. Each
+question was written by somebody who saw only the book, with the facts that a right answer conveys;
+a third is not covered. `--fit` prints the weights of retrieval/reranker.py for the part, fitted to
+whether the chosen passage holds all facts, and their errors book by book.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import tarfile
+from collections import Counter
+from math import log
+from pathlib import Path
+
+import numpy as np
+
+from bythebook.agent.assistant import Assistant
+from bythebook.evaluation.asking import ask_all
+from bythebook.evaluation.facts import held
+from bythebook.evaluation.figures import told
+from bythebook.evaluation.question import Question, read_questions
+from bythebook.library import Library
+from bythebook.models.search import SearchQuery
+from bythebook.retrieval.reranker import READ, rerank
+from bythebook.settings import Settings
+
+FACTS = Path(__file__).parent / "facts"
+BOOKS = ("docusaurus-docs", "hf-course", "julia", "mdn-javascript", "sklearn", "turing-way")
+Sample = tuple[str, float, float, bool, bool]
+
+
+async def library_of(book: str, data: Path, work: Path) -> Library:
+    folder = work / "books" / book
+    if not folder.exists():
+        with tarfile.open(data / "books" / f"{book}.tar.xz") as files:
+            files.extractall(folder, filter="data")
+    library = await Library.open(Settings(home=work / "homes" / book))
+    await library.ingest(folder, book_id=book)
+    return library
+
+
+async def sample_of(library: Library, book: str, question: Question) -> Sample:
+    """What reader and search say of the best passage, and whether it holds all facts."""
+    query = SearchQuery(text=question.text, book_id=book, hardware_tier_filter=4, limit=READ)
+    found = await library.search(query)
+    assert library.reader is not None
+    judged = await rerank(library.reader, found.query, found.passages, found.coverage)
+    best = judged.passages[0]
+    right = bool(question.facts) and held(question.facts, best.text) == len(question.facts)
+    return book, judged.readings[best.id].answers, found.coverage, bool(question.covered), right
+
+
+def fit(samples: list[Sample]) -> None:
+    def odds(value: float) -> float:
+        value = min(max(value, 0.001), 0.999)
+        return log(value / (1 - value))
+
+    x = np.array([[odds(answers), odds(coverage), 1.0] for _, answers, coverage, *_ in samples])
+    right = np.array([float(one[4]) for one in samples])
+    covered = np.array([one[3] for one in samples])
+    books = np.array([one[0] for one in samples])
+
+    def weights(chosen: np.ndarray) -> np.ndarray:
+        theta = np.zeros(3)
+        for _ in range(100):
+            p = 1 / (1 + np.exp(-x[chosen] @ theta))
+            gradient = x[chosen].T @ (right[chosen] - p) - 0.05 * theta
+            hessian = (x[chosen] * (p * (1 - p))[:, None]).T @ x[chosen] + 0.05 * np.eye(3)
+            theta += np.linalg.solve(hessian, gradient)
+        return theta
+
+    said = np.zeros(len(right))
+    for book in set(books):
+        said[books == book] = 1 / (1 + np.exp(-x[books == book] @ weights(books != book)))
+    print("reader, search, bias:", weights(np.ones(len(right), bool)).round(2))
+    for least in (0.15, 0.2, 0.25, 0.3, 0.4, 0.5):
+        shown = said >= least
+        print(
+            f"from {least}: {shown[covered].mean():.3f} of covered answered, "
+            f"{1 - shown[~covered].mean():.3f} of uncovered refused, "
+            f"{right[shown].mean():.3f} of answers right"
+        )
+
+
+async def main() -> None:
+    options = argparse.ArgumentParser(description=__doc__)
+    options.add_argument("--data", type=Path, required=True)
+    options.add_argument("--work", type=Path, required=True)
+    options.add_argument("--part", choices=("dev", "check"), default="dev")
+    options.add_argument("--books", nargs="*", default=list(BOOKS))
+    options.add_argument("--fit", action="store_true")
+    chosen = options.parse_args()
+    total: Counter[str] = Counter()
+    samples: list[Sample] = []
+    answers = (chosen.work / f"answers-{chosen.part}.jsonl").open("w", encoding="utf-8")
+    print("| book | facts | by answer | by first passage | by five | covered | answered "
+          "| uncovered | refused | p50 s |\n|---|---|---|---|---|---|---|---|---|---|")  # fmt: skip
+    for book in chosen.books:
+        questions = read_questions(FACTS / f"{book}-{chosen.part}.jsonl")
+        async with (
+            await library_of(book, chosen.data, chosen.work) as library,
+            Assistant(library) as assistant,
+        ):
+            if chosen.fit:
+                samples += [await sample_of(library, book, question) for question in questions]
+                continue
+            outcomes = await ask_all(assistant, await library.book(book), questions)
+        own: Counter[str] = Counter()
+        for one in outcomes:
+            answers.write(json.dumps({"book": book, **told(one)}, ensure_ascii=False) + "\n")
+            own["covered" if one.question.covered else "uncovered"] += 1
+            own["answered"] += bool(one.question.covered) and one.answered
+            own["refused"] += not one.question.covered and not one.answered
+            if one.facts:
+                for name in ("facts", "by_answer", "by_first", "by_five"):
+                    own[name] += getattr(one.facts, name)
+        seconds = sorted(one.milliseconds for one in outcomes)[len(outcomes) // 2] / 1000
+        print(row(book, own, f"{seconds:.2f}"), flush=True)
+        total += own
+    if chosen.fit:
+        fit(samples)
+    else:
+        print(row("all", total, ""))
+
+
+def row(name: str, own: Counter[str], seconds: str) -> str:
+    shares = [
+        f"{own[key] / max(1, own['facts']):.2f}" for key in ("by_answer", "by_first", "by_five")
+    ]
+    counts = [str(own[key]) for key in ("covered", "answered", "uncovered", "refused")]
+    return f"| {' | '.join([name, str(own['facts']), *shares, *counts, seconds])} |"
+
+
+if __name__ == "__main__":
+    asyncio.run(main())

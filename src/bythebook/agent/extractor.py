@@ -1,0 +1,87 @@
+"""The built-in answerer: it shows the part of the book that answers, word for word."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+
+from bythebook.agent.turn import TurnState
+from bythebook.agent.writer import Write
+from bythebook.extractive.answer import Quote, quotes_of, said_before
+from bythebook.language.followup import standalone, wants_more
+from bythebook.models.conversation import Conversation, Turn
+from bythebook.models.passage import Passage
+from bythebook.reader.reader import Reading
+from bythebook.retrieval.reranker import Reranked
+from bythebook.settings import Settings
+from bythebook.tracing.spans import span
+
+NAME = "built-in (quotes the book)"
+
+
+class Extractor:
+    """Searches for the question, made to stand alone, then quotes what the reader marked."""
+
+    name = NAME
+    quotes = True
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+
+    async def search_and_write(
+        self, state: TurnState, conversation: Conversation, write: Write
+    ) -> None:
+        await state.search(json.dumps({"query": state.asked.query}))
+        if not state.may_write:
+            return
+        turns = conversation.window(self._settings.history_turns)
+        with span("quote", passages=len(state.passages)):
+            quotes = self._quotes(state, turns)
+        for quote in quotes:
+            await write(quote)
+
+    def _quotes(self, state: TurnState, turns: Sequence[Turn]) -> list[Quote]:
+        """From one passage for each question in the message."""
+        asked = state.asked
+        alone = standalone(asked.question, turns, asked.book.language)
+        said = [turn.answer for turn in turns[-2:]] if wants_more(asked.question) else []
+        parts = [part for part in asked.parts if part in state.judged]
+        answered = [state.judged[part] for part in parts if state.judged[part].answers]
+        whole = state.judged.get(asked.query)
+        if not answered:
+            answered = [whole or Reranked(tuple(state.passages), 0.0)]
+        known = {passage.id: passage for passage in state.passages}
+        chosen: dict[str, tuple[Passage, list[Reading]]] = {}
+        for judged in answered:
+            passages = [known[one.id] for one in judged.passages if one.id in known]
+            if alone.source is not None and turns:
+                passages = _of_source(passages, turns, alone.source) or passages
+            passage = next((one for one in passages if _is_new(one, judged, said)), None)
+            if passage is not None:
+                readings = chosen.setdefault(passage.id, (passage, []))[1]
+                readings += filter(None, [judged.readings.get(passage.id)])
+        return [
+            quote
+            for passage, readings in chosen.values()
+            for quote in quotes_of(passage, readings)
+            if not said_before(quote, said)
+        ]
+
+
+def _is_new(passage: Passage, judged: Reranked, said: Sequence[str]) -> bool:
+    """Whether it says something that the conversation has not had."""
+    readings = list(filter(None, [judged.readings.get(passage.id)]))
+    return any(not said_before(quote, said) for quote in quotes_of(passage, readings))
+
+
+def _of_source(passages: Sequence[Passage], turns: Sequence[Turn], number: int) -> list[Passage]:
+    """Those of the place that an earlier answer cited by this number."""
+    sources = next((turn.sources for turn in reversed(turns) if turn.sources), ())
+    if not 0 < number <= len(sources):
+        return []
+    page, _, section = sources[number - 1].partition(" › ")
+    return [
+        each
+        for each in passages
+        if each.metadata.title == page and section in ("", each.metadata.section_title or "")
+    ]

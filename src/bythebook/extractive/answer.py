@@ -1,0 +1,88 @@
+"""Which passage answers, which part of it, and that part as quotations in the book's order."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+
+from bythebook.extractive.completion import MOST_LINES, MOST_WORDS, complete
+from bythebook.extractive.units import Unit, item_lines, shown, units_of
+from bythebook.grounding.instructions import without_instructions
+from bythebook.models.passage import Passage
+from bythebook.reader.reader import Reading
+
+
+@dataclass(frozen=True)
+class Quote:
+    """Markdown for `passage.text[start:end]`; `gap` stands between it and what is before. One that
+    is `introduced` belongs to the sentence directly before it and needs no marker of its own."""
+
+    text: str
+    passage: Passage
+    start: int
+    end: int
+    gap: str = "\n\n"
+    introduced: bool = False
+
+
+def quotes_of(passage: Passage, readings: Sequence[Reading]) -> list[Quote]:
+    """The evidence of a passage for one or more questions, completed to what a person can use; its
+    beginning where nobody read it. What speaks to a machine instead of a reader is no part."""
+    units = units_of(without_instructions(passage.text))
+    if not readings:
+        return list(_rendered(passage, units, _beginning(units)))
+    evidence: dict[int, float] = {}
+    marked = [found for reading in readings for found in reading.evidence]
+    for place, unit in enumerate(units):
+        for found in marked:
+            if found.start < unit.end and unit.start < found.end and unit.kind != "heading":
+                evidence[place] = max(found.score, evidence.get(place, 0.0))
+    return list(_rendered(passage, units, complete(units, evidence)))
+
+
+def _beginning(units: Sequence[Unit]) -> list[int]:
+    chosen: list[int] = []
+    words = 0
+    for place, unit in enumerate(units):
+        words += unit.words
+        if chosen and (words > MOST_WORDS or unit.lines > MOST_LINES):
+            break
+        if unit.kind != "heading":
+            chosen.append(place)
+    return chosen
+
+
+def _rendered(passage: Passage, units: Sequence[Unit], chosen: Sequence[int]) -> Iterator[Quote]:
+    for _, group in groupby(chosen, key=lambda place: (units[place].block, units[place].kind)):
+        places = list(group)
+        block = [units[place] for place in places]
+        kind = block[0].kind
+        if kind == "row":
+            yield Quote(_table(block), passage, block[0].start, block[-1].end)
+        elif kind == "item":
+            for at, unit in enumerate(block):
+                for line_number, line in enumerate(item_lines(unit, alone=len(block) == 1)):
+                    gap = "\n" if at or line_number else "\n\n"
+                    yield Quote(line, passage, unit.start, unit.end, gap)
+        elif kind == "code":
+            introduced = places[0] - 1 in chosen
+            yield Quote(shown(block[0]), passage, block[0].start, block[0].end, "\n\n", introduced)
+        else:
+            for at, unit in enumerate(block):
+                gap = " " if at else "\n\n"
+                yield Quote(shown(unit), passage, unit.start, unit.end, gap)
+
+
+def _table(rows: Sequence[Unit]) -> str:
+    lines = [shown(row) for row in rows]
+    heads = sum(row.head for row in rows)
+    if heads:
+        lines.insert(heads, "|---" * (lines[0].count("|") - 1) + "|")
+    return "\n".join(lines)
+
+
+def said_before(quote: Quote, answers: Sequence[str]) -> bool:
+    """Whether an earlier answer of the conversation shows the same words."""
+    words = " ".join(quote.text.split())
+    return any(words in " ".join(answer.split()) for answer in answers)

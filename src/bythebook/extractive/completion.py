@@ -1,0 +1,122 @@
+"""From units that answer to what a person can use: a sentence with the code it introduces, a list
+with the line that governs it, a row under its table's head, steps from the first."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+
+from bythebook.extractive.units import Unit
+
+# Prose beside code; more stands behind "show the section".
+MOST_WORDS = 150
+# A longer listing is shown only where it is itself what answers.
+MOST_LINES = 30
+# A list up to so long is shown whole once half of it answers.
+WHOLE_LIST = 120
+# What can't be understood without the unit before it.
+LEANS = re.compile(
+    r"""^\W*(?:it|its|this|these|those|they|their|them|that|such|he|she|
+    (?:however|but|and|so|thus|therefore|otherwise|then|also|instead)|
+    the\ (?:above|former|latter|same|command|code|example|script|output|result)s?|
+    in\ (?:this|that|these|those|such)\ \w+|for\ (?:example|instance)
+    )(?![\w'’-])""",
+    re.IGNORECASE | re.VERBOSE,
+)
+
+
+def complete(units: Sequence[Unit], evidence: Mapping[int, float]) -> list[int]:
+    """The places of the units to show, in the book's order. `evidence` holds the place of each unit
+    that answers with its score; the surest come first, each with what belongs to it, until the
+    answer is long enough."""
+    chosen: set[int] = set()
+    for place in sorted(evidence, key=lambda place: (-evidence[place], place)):
+        together = chosen | set(_belonging(units, place, evidence))
+        if not chosen or _words(units, together) <= MOST_WORDS:
+            chosen = together
+    chosen |= set(_bridges(units, chosen))
+    return sorted(chosen)
+
+
+def _words(units: Sequence[Unit], places: set[int]) -> int:
+    return sum(units[place].words for place in places)
+
+
+def _belonging(units: Sequence[Unit], place: int, evidence: Mapping[int, float]) -> Iterator[int]:
+    """The unit itself and all that a reader needs with it."""
+    unit = units[place]
+    yield place
+    if unit.kind == "row":
+        yield from (n for n, other in enumerate(units) if other.block == unit.block and other.head)
+        yield from _lead(units, _first_of(units, unit.block))
+    elif unit.kind == "item":
+        yield from _list(units, unit, evidence)
+        yield from _lead(units, _first_of(units, unit.block))
+    elif unit.kind == "code":
+        yield from _lead(units, place)
+    elif unit.kind == "sentence":
+        yield from _leaned_on(units, place)
+        yield from _introduced(units, place)
+
+
+def _first_of(units: Sequence[Unit], block: int) -> int:
+    return next(place for place, unit in enumerate(units) if unit.block == block)
+
+
+def _lead(units: Sequence[Unit], place: int) -> Iterator[int]:
+    """The sentence before a list, table or listing, where it stands directly before it."""
+    before = place - 1
+    if before >= 0 and units[before].kind == "sentence":
+        yield before
+        yield from _leaned_on(units, before)
+
+
+def _list(units: Sequence[Unit], item: Unit, evidence: Mapping[int, float]) -> Iterator[int]:
+    """The whole list where half of it answers; steps from the first to the last that does."""
+    places = [place for place, unit in enumerate(units) if unit.block == item.block]
+    answering = [place for place in places if place in evidence]
+    if item.number:
+        yield from range(places[0], max(answering, default=places[0]) + 1)
+    short = sum(units[place].words for place in places) <= WHOLE_LIST
+    if short and 2 * len(answering) >= len(places):
+        yield from places
+
+
+def _introduced(units: Sequence[Unit], place: int) -> Iterator[int]:
+    """What stands behind a sentence that announces it; the listing behind any other."""
+    after = place + 1
+    if after >= len(units) or units[after].block == units[place].block:
+        return
+    following = units[after]
+    if following.kind == "code":
+        if following.lines <= MOST_LINES:
+            yield after
+    elif units[place].announces and following.kind in ("item", "row"):
+        block = [n for n, unit in enumerate(units) if unit.block == following.block]
+        if sum(units[n].words for n in block) <= WHOLE_LIST:
+            yield from block
+
+
+def _leaned_on(units: Sequence[Unit], place: int) -> Iterator[int]:
+    """The units before a sentence that can't be understood alone, as far as one that can."""
+    while LEANS.match(units[place].text) and place:
+        before = units[place - 1]
+        if before.section != units[place].section or before.kind in ("heading", "row"):
+            return
+        place -= 1
+        yield place
+        if before.kind == "code":
+            yield from _lead(units, place)
+            return
+        if before.kind != "sentence":
+            return
+
+
+def _bridges(units: Sequence[Unit], chosen: set[int]) -> Iterator[int]:
+    """A sentence between two that are shown, in one paragraph."""
+    for place in chosen:
+        between, behind = place + 1, place + 2
+        if behind in chosen and between not in chosen:
+            block = {units[n].block for n in (place, between, behind)}
+            if len(block) == 1 and units[between].kind == "sentence":
+                yield between
