@@ -128,7 +128,7 @@ async def test_what_is_cited_is_marked_in_its_passage(up: Running) -> None:
             marked = Seen(passage.html).marked
         else:
             assert "<mark>" not in passage.html
-    quoted = re.sub(r"^\s*```.*$", "", citation.quote, flags=re.MULTILINE)
+    quoted = re.sub(r"```\w*", "", citation.quote)
     quoted = quoted.replace("**", "").replace("`", "").replace(" … ", "")
     assert "".join(marked.split()) == "".join(quoted.split())
 

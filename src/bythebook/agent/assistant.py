@@ -9,8 +9,9 @@ from collections.abc import AsyncGenerator, Awaitable, Callable
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
+from bythebook.agent import prompts
 from bythebook.agent.answering import Answering
-from bythebook.agent.events import Done, Event, Failed, StateChanged, Terminal
+from bythebook.agent.events import Done, Event, Failed, StateChanged, Terminal, Token
 from bythebook.agent.extractor import Extractor
 from bythebook.agent.rounds import Rounds
 from bythebook.agent.telling import Telling
@@ -19,6 +20,7 @@ from bythebook.errors import BookError, InputError, ModelError, Overloaded
 from bythebook.language.calm import calm
 from bythebook.language.detect import other_language
 from bythebook.language.followup import questions_of, standalone
+from bythebook.language.reference import THANKS, is_small_talk
 from bythebook.library import Library
 from bythebook.models.answer import Answer
 from bythebook.models.chunk import now
@@ -219,6 +221,8 @@ class Assistant:
     async def _answer(self, state: TurnState, conversation: Conversation) -> Answer:
         state.move("processing")
         conversation.model = self.model_name
+        if is_small_talk(state.asked.question):
+            return _small_talk(state, self.model_name)
         writer = self._model_writer or self._extractor
         try:
             return await Answering(state, writer, self.settings).answer(conversation, "success")
@@ -228,6 +232,26 @@ class Assistant:
             logger.warning("The book is quoted, because the language model failed: %s", problem)
         quoting = Answering(state.anew(), self._extractor, self.settings)
         return await quoting.answer(conversation, "fallback")
+
+
+def _small_talk(state: TurnState, model: str) -> Answer:
+    """One friendly line: nothing is asked, so nothing is searched for."""
+    form = prompts.WELCOME if THANKS.search(state.asked.question) else prompts.HELLO
+    text = form.format(book=state.asked.book.title)
+    state.emit(Token(text))
+    state.move("response_generated")
+    return Answer(
+        question=state.asked.question,
+        text=text,
+        status="fallback",
+        refused=True,
+        citations=(),
+        sentences=(),
+        passages=(),
+        confidence=state.confidence,
+        model=model,
+        small_talk=True,
+    )
 
 
 def _told_of(answer: Answer) -> Attributes:

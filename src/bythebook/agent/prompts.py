@@ -60,6 +60,8 @@ MODEL_WAS_DOWN = "The language model could not be reached, so the book is quoted
 CUT_SHORT = "The language model stopped in the middle; what is shown is by the book, but not all."
 OTHER_LANGUAGE = "The book is written in {language}."
 TRANSLATED = "The book is written in {language}; the answer translates the passages it cites."
+HELLO = "Hello! Ask me about {book}; I answer from what it says."
+WELCOME = "You're welcome! Ask me whatever else you want to know about {book}."
 SEARCHED = "Searched {book} for: {queries}."
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
@@ -11,6 +12,8 @@ from bythebook.extractive.units import Unit, item_lines, shown, units_of
 from bythebook.grounding.instructions import without_instructions
 from bythebook.models.passage import Passage
 from bythebook.reader.reader import Reading
+
+MARKER = re.compile(r"\s*\[\d{1,3}\]")
 
 
 @dataclass(frozen=True)
@@ -85,4 +88,4 @@ def _table(rows: Sequence[Unit]) -> str:
 def said_before(quote: Quote, answers: Sequence[str]) -> bool:
     """Whether an earlier answer of the conversation shows the same words."""
     words = " ".join(quote.text.split())
-    return any(words in " ".join(answer.split()) for answer in answers)
+    return any(words in " ".join(MARKER.sub("", answer).split()) for answer in answers)

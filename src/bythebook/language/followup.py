@@ -15,6 +15,7 @@ from bythebook.language.reference import (
     MORE,
     PRONOUN,
     SOURCE_WORDS,
+    WORD,
     is_small_talk,
     item_referred_to,
     leans,
@@ -91,7 +92,7 @@ def _resolved(
 ) -> tuple[Standalone, Topic]:
     """What the message asks for, and what is being talked about from then on."""
     alone = Standalone(message, False, None)
-    if is_small_talk(message):
+    if is_small_talk(message) or not WORD.search(message):
         return alone, topic
     own = _content(SOURCE_WORDS.sub(" ", message), language)
     turned = _turned(message, language)

@@ -54,6 +54,7 @@ TALK_NEEDED = re.compile(
     r"understood|makes sense|no)\b",
     re.IGNORECASE,
 )
+THANKS = re.compile(r"\b(?:thanks|thank|thx|cheers|great|perfect|awesome|helpful)\b", re.IGNORECASE)
 WORD = re.compile(r"[^\W_]+(?:['’][a-z]+)?")
 
 CORRECTION = re.compile(
@@ -159,9 +160,8 @@ FEW_OWN = 2
 
 
 def is_small_talk(message: str) -> bool:
+    """Whether a message greets, thanks or agrees, and asks nothing."""
     words = [word.lower() for word in WORD.findall(message)]
-    if not words:
-        return True
     return all(word in TALK for word in words) and bool(TALK_NEEDED.search(message))
 
 

@@ -77,7 +77,8 @@ class ToolCall:
 class Answer:
     """`text` holds the released sentences with their markers; `notes` is what bythebook itself has
     to say about it. A refusal has no citations, and `should_answer` of its confidence is false or
-    nothing that was written could be verified."""
+    nothing that was written could be verified. `small_talk` answers a greeting or thanks: nothing
+    was asked."""
 
     question: str
     text: str
@@ -92,6 +93,7 @@ class Answer:
     tool_calls: tuple[ToolCall, ...] = ()
     removed: int = 0
     notes: tuple[str, ...] = ()
+    small_talk: bool = False
     id: str = field(default_factory=lambda: str(uuid.uuid4()))
     created_at: datetime = field(default_factory=now)
 

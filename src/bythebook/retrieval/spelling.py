@@ -78,15 +78,16 @@ def words_of(texts: Iterable[str]) -> Counter[str]:
 
 
 def nearest(word: str, words: Counter[str]) -> str | None:
-    """The word of the book that was meant: fewest slips, then the most frequent."""
+    """The word of the book that was meant: fewest slips, letters exchanged before others put in
+    their place, then the most frequent."""
     wrong = word.lower()
     slips = next(most for length, most in SLIPS if len(wrong) >= length)
     near = [
-        (distance, -count, other)
+        (distance, sorted(other) != sorted(wrong), -count, other)
         for other, count in words.items()
         if other[0] == wrong[0]
         and abs(len(other) - len(wrong)) <= slips
         and (distance := OSA.distance(wrong, other, score_cutoff=slips)) <= slips
         and (count > 1 or is_everyday(other))
     ]
-    return min(near)[2] if near else None
+    return min(near)[-1] if near else None

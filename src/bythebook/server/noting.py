@@ -39,7 +39,10 @@ class Noting:
     async def answered(
         self, asked: Asked, answer: Answer, nearest: Iterable[Passage], seconds: float
     ) -> str | None:
-        """The id by which a reader may speak of the answer; None if it could not be noted."""
+        """The id by which a reader may speak of the answer; None if it could not be noted, or if
+        there was nothing to note: a greeting is no gap in the book."""
+        if answer.small_talk:
+            return None
         cited = [citation.passage for citation in answer.citations]
         noted = await self._note(
             asked,
@@ -110,7 +113,7 @@ class Noting:
 async def near(library: Library, asked: Asked, answer: Answer) -> tuple[Passage, ...]:
     """What a refused question came nearest to. It does not answer the question, and nobody waits
     long for it."""
-    if not answer.refused:
+    if not answer.refused or answer.small_talk:
         return ()
     if answer.passages:
         return answer.passages[:MAX_NEAREST]
