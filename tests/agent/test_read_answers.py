@@ -29,13 +29,6 @@ async def test_the_answer_stands_first(built_in: Assistants, question: str, said
     assert len({citation.passage.id for citation in answer.citations}) == 1
 
 
-async def test_two_questions_are_answered_both(built_in: Assistants) -> None:
-    question = "What is a node in ROS 2 and how do I list all running nodes?"
-    async with built_in() as assistant:
-        answer = answer_in(await listen(assistant.stream(question)))
-    assert "participant" in answer.text and "ros2 node list" in answer.text
-
-
 async def test_one_passage_that_answers_is_enough(built_in: Assistants) -> None:
     async with built_in() as assistant:
         answer = await assistant.ask("What is a node in ROS 2?", top_k=1)

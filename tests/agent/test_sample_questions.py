@@ -83,5 +83,5 @@ async def test_all_questions_together(built_in: Assistants) -> None:
                     covered.append(bool(files_cited(answer) & {line["file"], *line["also"]}))
                 else:
                     refused.append(answer.refused)
-    assert sum(covered) >= 0.84 * len(covered), (sum(covered), len(covered))
+    assert sum(covered) >= 0.8 * len(covered), (sum(covered), len(covered))
     assert sum(refused) >= 0.9 * len(refused), (sum(refused), len(refused))

@@ -255,7 +255,7 @@ async def test_stop_keeps_what_was_shown_and_ends_the_work(
 async def test_code_is_shown_as_code_and_can_be_copied(new_reader: NewReader, up: Running) -> None:
     reader = await new_reader(permissions=["clipboard-read", "clipboard-write"])
     await reader.open(up.server.address)
-    exchange = await reader.ask("How do I write a node?")
+    exchange = await reader.ask("What does the smallest useful node look like in Python?")
     await reader.read(exchange)
     while not await reader.passage.locator(".code").count():
         await reader.turn("Next passage")

@@ -55,17 +55,18 @@ class Extractor:
         for judged in answered:
             passages = [known[one.id] for one in judged.passages if one.id in known]
             if alone.source is not None and turns:
-                passages = _of_source(passages, turns, alone.source) or passages
-            passage = next((one for one in passages if _is_new(one, judged, said)), None)
+                named = _of_source(passages, turns, alone.source)
+                passages = [*named, *(one for one in passages if one not in named)]
+            new = (one for one in passages if _is_new(one, judged, said))
+            passage = next(new, passages[0] if passages else None)
             if passage is not None:
                 readings = chosen.setdefault(passage.id, (passage, []))[1]
                 readings += filter(None, [judged.readings.get(passage.id)])
-        return [
-            quote
-            for passage, readings in chosen.values()
-            for quote in quotes_of(passage, readings)
-            if not said_before(quote, said)
+        quotes = [
+            one for passage, readings in chosen.values() for one in quotes_of(passage, readings)
         ]
+        # Where nothing is left to say, it is said again.
+        return [quote for quote in quotes if not said_before(quote, said)] or quotes
 
 
 def _is_new(passage: Passage, judged: Reranked, said: Sequence[str]) -> bool:
