@@ -8,6 +8,7 @@ from agent.conftest import Assistants
 from agent.listening import answer_in, listen
 from bythebook.agent.prompts import LOW_CONFIDENCE
 from bythebook.models.conversation import Conversation
+from bythebook.models.search import SearchFilters
 
 pytestmark = pytest.mark.usefixtures("with_reader")
 
@@ -45,6 +46,14 @@ async def test_a_warning_stands_above_the_answer(built_in: Assistants) -> None:
     assert answer.text.startswith(f"{LOW_CONFIDENCE}\n\n")
     first = answer.sentences[0]
     assert answer.text[first.start : first.end].startswith("For control")
+
+
+async def test_a_filter_holds_for_questions_about_the_book_too(built_in: Assistants) -> None:
+    async with built_in() as assistant:
+        answer = await assistant.ask(
+            "What is this book about?", filters=SearchFilters(module_filter="gazebo")
+        )
+    assert all(passage.metadata.module == "gazebo" for passage in answer.passages)
 
 
 async def test_more_is_not_what_was_said_before(built_in: Assistants) -> None:

@@ -222,7 +222,7 @@ class TurnState:
             wide = query.model_copy(update={"limit": max(query.limit, READ)})
             found = await self.library.search(wide)
             passages, most = found.passages, READ
-            if asks_about_book(found.query, found.heaviest):
+            if _is_unfiltered(query) and asks_about_book(found.query, found.heaviest):
                 first = await self.library.opening(query.book_id)
                 known = {passage.id for passage in first}
                 passages = (*first, *(one for one in passages if one.id not in known))
@@ -242,6 +242,12 @@ class TurnState:
             limit=given.top_k if "top_k" in given.model_fields_set else asked.top_k,
             **narrowed(asked.filters, given.filters).model_dump(),
         )
+
+
+def _is_unfiltered(query: SearchQuery) -> bool:
+    """Whether the whole book may be looked at."""
+    chosen = query.model_dump(include=set(SearchFilters.model_fields))
+    return SearchFilters.model_validate(chosen) == SearchFilters()
 
 
 def _together(found: Sequence[Passage], more: Sequence[Passage]) -> list[Passage]:
