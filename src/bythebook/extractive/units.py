@@ -6,13 +6,11 @@ import re
 from dataclasses import dataclass
 from typing import Literal
 
-from bythebook.language.pieces import pieces_of, readable
+from bythebook.language.pieces import pieces_of, readable, rows_of
 from bythebook.models.chunk import count_words
 
 UnitKind = Literal["sentence", "item", "row", "code", "heading"]
 
-LINE = re.compile(r"[^\n]+")
-RULE = re.compile(r"^[\s:|-]+$")
 NUMBER = re.compile(r"[ \t>]*(\d{1,3})[.)][ \t]")
 SUB_ITEM = re.compile(r"\n(?=[ \t>]+(?:[-*+]|\d{1,3}[.)])[ \t]+)")
 IMAGE = re.compile(r"!\[[^\]]*\]\([^)\s]*\)")
@@ -61,12 +59,12 @@ def units_of(text: str) -> list[Unit]:
         if any(start <= piece.start and piece.end <= end for start, end in pictures):
             continue
         if piece.kind == "table":
-            lines = list(LINE.finditer(text, piece.start, piece.end))
-            ruled = next((n for n, line in enumerate(lines[:3]) if RULE.match(line[0])), 0)
+            rows = list(rows_of(text, piece))
+            # A head is what stands above the rule.
+            ruled = len(rows) > 1 and bool(text[rows[0][1] : rows[1][0]].strip())
             found += [
-                Unit("row", *line.span(), piece.block, section, line[0], head=n < ruled)
-                for n, line in enumerate(lines)
-                if not RULE.match(line[0])
+                Unit("row", *row, piece.block, section, text[slice(*row)], head=ruled and not n)
+                for n, row in enumerate(rows)
             ]
             continue
         section += piece.kind == "heading"

@@ -13,6 +13,8 @@ PieceKind = Literal["sentence", "item", "code", "table", "heading"]
 BlockKind = Literal["prose", "list", "code", "table", "heading"]
 
 LINE = re.compile(r"[^\n]*\n?")
+ROW_LINE = re.compile(r"[^\n]+")
+RULE_SIGNS = " |:-\t"
 FENCE = re.compile(r"[ \t>]*(`{3,}|~{3,})")
 HEADING = re.compile(r" {0,3}#{1,6}(?:\s|$)")
 ROW = re.compile(r"\s*\|.*\|\s*$")
@@ -47,6 +49,13 @@ def pieces_of(text: str) -> list[Piece]:
         else:
             found.append(Piece(kind, *trimmed(text, start, end), number))
     return [piece for piece in found if piece.start < piece.end]
+
+
+def rows_of(text: str, table: Piece) -> Iterator[tuple[int, int]]:
+    """Ranges of a table's rows, without the rule below its head."""
+    for row in ROW_LINE.finditer(text, table.start, table.end):
+        if row[0].strip(RULE_SIGNS):
+            yield row.span()
 
 
 def _blocks(text: str) -> Iterator[tuple[BlockKind, int, int]]:

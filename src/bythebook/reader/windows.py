@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
-from bythebook.language.pieces import pieces_of
+from bythebook.language.pieces import pieces_of, rows_of
 
 # The network was trained on stretches of so many word pieces, each repeating the last of the one
 # before.
 WINDOW, OVERLAP = 320, 32
-LINE = re.compile(r"[^\n]+")
-NO_ROW = " |:-\t"
 
 
 def windows(length: int, size: int = WINDOW, overlap: int = OVERLAP) -> list[tuple[int, int]]:
@@ -29,8 +26,7 @@ def evidence_units(text: str) -> list[tuple[int, int]]:
     ranges: list[tuple[int, int]] = []
     for piece in pieces_of(text):
         if piece.kind == "table":
-            rows = LINE.finditer(text, piece.start, piece.end)
-            ranges += [row.span() for row in rows if row[0].strip(NO_ROW)]
+            ranges += rows_of(text, piece)
         elif piece.kind != "heading":
             ranges.append((piece.start, piece.end))
     return ranges
