@@ -1,4 +1,4 @@
-"""What answers convey: questions with facts about six books, asked without a language model.
+"""What answers convey: questions with facts about eleven books, asked without a language model.
 
 python benchmarks/answers.py --data ../shared/data --work WORK [--part check] [--fit]
 
@@ -13,6 +13,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
+import sys
 import tarfile
 from collections import Counter
 from math import log
@@ -30,14 +31,29 @@ from bythebook.models.search import SearchQuery
 from bythebook.retrieval.reranker import READ, rerank
 from bythebook.settings import Settings
 
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from training.books import from_pypi
+
 FACTS = Path(__file__).parent / "facts"
-BOOKS = ("docusaurus-docs", "hf-course", "julia", "mdn-javascript", "sklearn", "turing-way")
+SHARED = ("docusaurus-docs", "hf-course", "julia", "mdn-javascript", "sklearn", "turing-way")
+# Documentation in source distributions; nothing was trained on these.
+PYPI = {
+    "pytest": ("pytest==9.2.0", "doc/en"),
+    "nikola": ("nikola==8.3.3", "docs"),
+    "hatch": ("hatch==1.18.2", "docs"),
+    "xarray": ("xarray==2026.9.0", "doc"),
+}
+OWN = {"bythebook-docs": Path(__file__).parents[1] / "docs"}
+BOOKS = (*SHARED, *PYPI, *OWN)
 Sample = tuple[str, float, float, bool, bool]
 
 
 async def library_of(book: str, data: Path, work: Path) -> Library:
-    folder = work / "books" / book
-    if not folder.exists():
+    folder = OWN.get(book, work / "books" / book)
+    if book in PYPI and not folder.exists():
+        from_pypi(*PYPI[book], folder)
+    elif not folder.exists():
         with tarfile.open(data / "books" / f"{book}.tar.xz") as files:
             files.extractall(folder, filter="data")
     library = await Library.open(Settings(home=work / "homes" / book))

@@ -22,7 +22,7 @@ from bythebook.settings import Settings
 from training.books import BOOKS, BookPassage
 from training.packets import LETTERS, PACKET_CHARACTERS, Row, keep, lines, shown
 
-PASSAGES = 6
+PASSAGES = 5
 
 
 async def find(work: Path, books: list[str]) -> None:

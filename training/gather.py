@@ -259,6 +259,10 @@ def made(book: list[BookPassage], pairs: Pairs, pick: random.Random) -> Iterator
         yield question.asked, question.number
 
 
+def book_of(name: str, where: argparse.Namespace) -> list[BookPassage]:
+    return list(passages(name, unpack(name, where.data / "books", where.work)))
+
+
 def main() -> None:
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("--data", type=Path, required=True)
@@ -270,10 +274,7 @@ def main() -> None:
     pairs = Pairs(Texts(), only_labelled=chosen.labelled)
     rows = labelled(chosen.data, chosen.work)
     for name in CHECK_BOOKS:
-        archive = chosen.data / "books" / f"{name}.tar.xz"
-        rows += swapped_words(
-            list(passages(name, unpack(archive, chosen.work / "books" / name))), 250
-        )
+        rows += swapped_words(book_of(name, chosen), 250)
     for number, row in enumerate(rows):
         pairs.add(row, number)
         if (
@@ -284,14 +285,7 @@ def main() -> None:
         ):
             pairs.add(Row(**{**row.__dict__, "asked": typing_errors(row.asked, pick)}), number)
     print("labelled", len(pairs.columns["asked"]), flush=True)
-    books = {
-        name: list(
-            passages(
-                name, unpack(chosen.data / "books" / f"{name}.tar.xz", chosen.work / "books" / name)
-            )
-        )
-        for name in [*TRAINED_BOOKS, "mdn-javascript"]
-    }
+    books = {name: book_of(name, chosen) for name in [*TRAINED_BOOKS, "mdn-javascript"]}
     if chosen.labelled:
         for book in books.values():
             deque(made(book, pairs, pick), maxlen=0)

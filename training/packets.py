@@ -25,17 +25,18 @@ from typing import Any
 
 from bythebook.index.sparse import document_terms, query_terms
 from bythebook.reader.windows import evidence_units
-from training.books import BOOKS, CHECK_BOOKS, BookPassage, passages, unpack
+from training.books import BOOKS, CHECK_BOOKS, DOCUMENTATION, BookPassage, passages, unpack
 
 SEED = 20261118
-# Groups of each book in the first round; a second one asks the books for training about more.
+# Groups of each book in a round; the fifth asks the books from PyPI alone.
 GROUPS = {
     1: {"train": 48, "check": 40},
     2: {"train": 32, "check": 0},
     3: {"train": 20, "check": 0},
     4: {"train": 24, "check": 0},
+    5: {"train": 9, "check": 0},
 }
-ASKED = {1: 2, 2: 3, 3: 2, 4: 0}
+ASKED = {1: 2, 2: 3, 3: 2, 4: 0, 5: 0}
 LETTERS = "ABCDEFGH"
 PACKET_CHARACTERS = 26_000
 LEAST_WORDS = 70
@@ -100,18 +101,22 @@ def groups(book: Sequence[BookPassage], most: int, pick: random.Random) -> Itera
 
 
 def shown(passage: BookPassage, letter: str) -> str:
-    """A passage with its units numbered from 1."""
+    """A passage with its units numbered from 1, and the headings between them."""
     lines = [f"== {letter} | {passage.path} | {' > '.join(passage.headings)}"]
-    ranges = evidence_units(passage.text)
-    for number, (start, end) in enumerate(ranges, 1):
+    done = 0
+    for number, (start, end) in enumerate(evidence_units(passage.text), 1):
+        lines += passage.text[done:start].split("\n")
         lines.append(f"[{number}] {passage.text[start:end]}")
-    return "\n".join(lines)
+        done = end
+    return "\n".join(line for line in lines if line.strip())
 
 
 def wishes(pick: random.Random, turn: int) -> str:
-    if turn >= 3:  # what the first network was weakest in; the fourth asks for sentences alone
+    if turn >= 3:  # what networks were weakest in; from the fourth on sentences alone
         asked = pick.sample(HARD_QUESTIONS, ASKED[turn])
         false, true = pick.sample(HARD_FALSE, 6), pick.sample(TRUE_KINDS, 6)
+        if turn == 5:
+            false = ["swapped", "swapped", "swapped", *pick.sample(HARD_FALSE[1:], 4)]
         questions = f"questions: {', '.join(asked)}; unanswered: {pick.choice(QUESTION_KINDS)}; "
         return f"{questions * bool(asked)}false: {', '.join(false)}; true: {', '.join(true)}"
     asked = pick.sample(QUESTION_KINDS, ASKED[turn])
@@ -127,9 +132,9 @@ def make(archives: Path, work: Path, turn: int) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     file = work / "groups.json"
     known: dict[str, Row] = json.loads(file.read_text()) if file.exists() else {}
-    for name in BOOKS:
+    for name in DOCUMENTATION if turn == 5 else [n for n in BOOKS if n not in DOCUMENTATION]:
         label = name if turn == 1 else f"{name}-r{turn}"
-        book = list(passages(name, unpack(archives / f"{name}.tar.xz", work / "books" / name)))
+        book = list(passages(name, unpack(name, archives, work)))
         pick = random.Random(f"{SEED} {label}")
         most = GROUPS[turn]["check" if name in CHECK_BOOKS else "train"]
         parts: list[str] = []

@@ -1,6 +1,8 @@
 """Trains the large reader, lets it score the unlabelled pairs, and trains the small one on them.
 
-    python training/train.py large --work WORK --start all-mpnet.pt        → WORK/large.pt
+    python training/train.py large --work WORK --start all-mpnet.pt --name first → WORK/first.pt
+    python training/train.py large --work WORK --start WORK/first.pt --name one --seed 1
+    python training/train.py average --work WORK --name large --of one two  → WORK/large.pt
     python training/train.py score --work WORK                             → WORK/scores.pt
     python training/train.py small --work WORK --start minilm.pt --name small --layers 0 0 1 1 …
     python training/train.py read --work WORK --name small                 → WORK/read-small.npz
@@ -37,9 +39,6 @@ SURE = 7.0
 WARM, TIMED = 60, 160
 # The share of rows made by rule in each pass: they are many and alike.
 MADE_SHARE = 0.4
-# The share of public rows in the last pass; the first holds all. They teach reading, our own
-# examples what to read for.
-LAST_PUBLIC = 0.2
 
 
 def autocast() -> torch.autocast:
@@ -153,13 +152,14 @@ def drawn(rows: Rows, public: float, seed: int) -> np.ndarray:
 
 
 def train_large(rows: Rows, reader: Reader, rate: float, how: argparse.Namespace) -> None:
-    torch.manual_seed(1)
+    torch.manual_seed(1 + how.seed)
     prepare(reader, how)
     if reader.shape.relative:
         reader.distance.weight.requires_grad_(False)
+    first, last = how.public
     plan = [
         batch
-        for n, share in enumerate(np.linspace(1.0, LAST_PUBLIC, how.passes))
+        for n, share in enumerate(np.linspace(first, last, how.passes), how.passes * how.seed)
         for batch in batches(rows.length, drawn(rows, share, seed=n), how.pieces, seed=n)
     ]
     schedule = Schedule(reader, rate, len(plan), how.seconds)
@@ -167,6 +167,15 @@ def train_large(rows: Rows, reader: Reader, rate: float, how: argparse.Namespace
     for place, batch in enumerate(plan):
         if schedule.wants(place):
             schedule.take(labelled_losses(rows, reader, batch))
+
+
+def average(files: list[Path]) -> Reader:
+    """The mean of networks that were trained from one start: surer than each of them."""
+    readers = [load(file) for file in files]
+    states = [reader.state_dict() for reader in readers]
+    mean = {name: sum(state[name] for state in states) / len(states) for name in states[0]}
+    readers[0].load_state_dict(mean)
+    return readers[0]
 
 
 @torch.no_grad()  # type: ignore[untyped-decorator]
@@ -283,11 +292,21 @@ def read(rows: Rows, reader: Reader, file: Path) -> None:
 
 def main() -> None:
     options = argparse.ArgumentParser(description=__doc__)
-    options.add_argument("step", choices=("large", "score", "small", "read"))
+    options.add_argument("step", choices=("large", "average", "score", "small", "read"))
     options.add_argument("--work", type=Path, required=True)
     options.add_argument("--start", type=Path, help="published weights, as torch saved them")
     options.add_argument("--name", default="large")
     options.add_argument("--layers", type=int, nargs="*", default=[0, 1, 2, 3, 4, 5])
+    options.add_argument("--of", nargs="*", default=[], help="the networks to average")
+    options.add_argument("--seed", type=int, default=0)
+    options.add_argument(
+        # They teach reading, our own examples what to read for.
+        "--public",
+        type=float,
+        nargs=2,
+        default=[1.0, 0.2],
+        help="the share of public rows in the first and in the last pass",
+    )
     options.add_argument("--passes", type=int, default=2)
     options.add_argument("--rate", type=float)
     options.add_argument("--pieces", type=int, default=24_000, help="word pieces a batch")
@@ -295,13 +314,18 @@ def main() -> None:
     options.add_argument("--seconds", type=float, default=1e9, help="train no longer than this")
     chosen = options.parse_args()
     began = time.monotonic()
+    place = chosen.work / f"{chosen.name}.pt"
+    if chosen.step == "average":
+        save(average([chosen.work / f"{name}.pt" for name in chosen.of]), place)
+        return
     rows = Rows(chosen.work / "rows.npz")
     print(
         f"{len(rows.head)} pairs read in {time.monotonic() - began:.0f} s on {DEVICE}", flush=True
     )
-    place = chosen.work / f"{chosen.name}.pt"
     if chosen.step == "large":
-        reader = from_mpnet(torch.load(chosen.start, weights_only=True))
+        torch.manual_seed(0)
+        start = torch.load(chosen.start, weights_only=True)
+        reader = load(chosen.start) if "shape" in start else from_mpnet(start)
         train_large(rows, reader, chosen.rate or 3e-5, chosen)
         save(reader, place)
     elif chosen.step == "score":

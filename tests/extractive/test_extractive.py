@@ -145,3 +145,35 @@ def test_without_a_reader_the_passage_begins(text: str) -> None:
     found = quotes_of(passage(text), [])
     first = next((unit for unit in units_of(text) if unit.kind != "heading"), None)
     assert (not found and first is None) or (first and found[0].start == first.start)
+
+
+OPTIONS = """### Command line options
+
+Every option has a long name.
+
+#### `-l`, `--line-length`
+
+How many characters per line to allow. The default is 88.
+
+#### `-q`, `--quiet`
+
+Stop emitting all non-critical output.
+"""
+
+
+def test_an_entry_comes_with_its_name() -> None:
+    shown = answer(OPTIONS, "The default is 88")
+    assert shown == "**`-l`, `--line-length`**\n\nThe default is 88."
+
+
+def test_a_heading_in_words_is_no_name() -> None:
+    assert answer(OPTIONS, "Every option") == "Every option has a long name."
+
+
+def test_what_is_said_twice_is_shown_once() -> None:
+    text = "Robots need power.\n\nA robot has a battery.\n\nRobots need power."
+    shown = quotes_of(
+        passage(text),
+        [Reading(0, 0.9, tuple(Evidence(u.start, u.end, 0.9) for u in units_of(text)))],
+    )
+    assert joined(shown) == "Robots need power.\n\nA robot has a battery."

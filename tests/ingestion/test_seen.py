@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from booktext import WriteBook, small_book
-from bythebook.ingestion import plan
 from bythebook.library import Library
 from bythebook.reading import source
 from bythebook.reading.source import read_bytes
@@ -26,7 +25,7 @@ def read(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         files.append(file)
         return read_bytes(root, file, most)
 
-    monkeypatch.setattr(plan, "read_bytes", reading)
+    monkeypatch.setattr(source, "read_bytes", reading)
     monkeypatch.setattr(source, "SETTLED_NS", 0)
     return files
 

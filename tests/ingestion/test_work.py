@@ -13,7 +13,7 @@ import pytest
 from booktext import WriteBook
 from bythebook.index.edge import EdgeStore
 from bythebook.index.reads import EdgeReads
-from bythebook.ingestion import known_books, plan
+from bythebook.ingestion import known_books
 from bythebook.library import Library
 from bythebook.models.search import SearchQuery
 from bythebook.reading import document, source
@@ -91,7 +91,7 @@ class Work:
         monkeypatch.setattr(EdgeReads, "query_batch", asking)
         monkeypatch.setattr(EdgeReads, "retrieve", fetching)
         monkeypatch.setattr(EdgeStore, "visit", visiting)
-        monkeypatch.setattr(plan, "read_bytes", reading)
+        monkeypatch.setattr(source, "read_bytes", reading)
         monkeypatch.setattr(document, "read_document", parsing)
         monkeypatch.setattr(EdgeStore, "replace", writing)
 

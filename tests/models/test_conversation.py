@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bythebook.models.conversation import Turn, source_label
+from bythebook.models.conversation import Turn
+from bythebook.models.place import label_of
 from bythebook.models.summary import summarize
 from bythebook.models.thread import ConversationThread
 from seeds.seed_samples import (
@@ -81,8 +82,8 @@ def test_turn_of_an_answer() -> None:
 
 
 def test_label_of_a_page_without_sections() -> None:
-    assert source_label(passage(section_title=None)) == "Nodes"
-    assert source_label(passage(section_title="Nodes")) == "Nodes"
+    assert label_of(passage(section_title=None).metadata) == "Nodes"
+    assert label_of(passage(section_title="Nodes").metadata) == "Nodes"
 
 
 @pytest.mark.parametrize(("size", "first"), [(0, None), (1, 4), (3, 2), (5, 0), (9, 0)])

@@ -60,6 +60,7 @@ def book_of(files: tuple[str, ...], flavor: Flavor = "plain") -> Book:
         book_id="book",
         title="The Book",
         root=Path("nowhere"),
+        top=Path("nowhere"),
         flavor=flavor,
         base_url="https://example.org",
         language="en",

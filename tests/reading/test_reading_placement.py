@@ -169,7 +169,7 @@ def test_docusaurus_order(tmp_path: Path) -> None:
         {
             "a/_category_.json": '{"position": 2}',
             "a/x/page.mdx": TEXT,
-            "b/_category_.json": '{"position": 1}',
+            "b/_category_.yml": "label: B\nposition: 1\n",
             "b/x/page.md": TEXT,
             "c/_category_.json": "[broken",
             "c/two.md": "---\nsidebar_position: 1.5\n---\n" + TEXT,

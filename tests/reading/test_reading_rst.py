@@ -126,10 +126,26 @@ def test_nothing_outside_of_the_file_is_read(tmp_path: Path) -> None:
     assert "Text of the file." in made
 
 
-def test_an_unknown_directive_is_shown() -> None:
-    made = converted(b".. spaceship:: fast\n\n   It flies.\n\nText of the file.\n", "a.rst")
-    assert "It flies." in made.text
-    assert made.problems == ("1 passages can't be read as markup, as .. spaceship:: fast",)
+def test_an_unknown_directive_is_an_entry() -> None:
+    made = converted(b".. spaceship:: fast\n\n   It :flies:`high <x>`.\n\nText.\n", "a.rst")
+    assert made.text.split("\n\n")[-3:] == ["`fast`", "It `high`.", "Text.\n"]
+    assert made.problems == ()
+
+
+def test_tabs_prompts_and_settings_keep_what_tells_them_apart() -> None:
+    made = converted(
+        b".. tabs::\n\n   .. group-tab:: Linux\n\n      .. prompt:: bash $\n\n"
+        b"         apt install x\n\n"
+        b"   .. tab:: Windows\n\n      Use choco.\n\n"
+        b".. confval:: port\n   :type: int\n   :default: ``80``\n   :no-index:\n\n"
+        b"   Where it listens.\n",
+        "a.rst",
+    )
+    assert made.text.strip().split("\n\n") == [
+        "Linux:", "```bash\napt install x\n```", "Windows:", "Use choco.",
+        "`port`", "default: `80`", "type: int", "Where it listens.",
+    ]  # fmt: skip
+    assert made.problems == ()
 
 
 def test_docutils_says_nothing_on_the_terminal(capfd: pytest.CaptureFixture[str]) -> None:

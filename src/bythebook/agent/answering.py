@@ -73,7 +73,8 @@ class Answering:
         if self._state.confidence.confidence_level == "low":
             self._releaser.opening = f"{prompts.LOW_CONFIDENCE}\n\n"
         if isinstance(text, Quote):
-            self._state.emit(Token(self._releaser.quote(text)))
+            if shown := self._releaser.quote(text):
+                self._state.emit(Token(shown))
         else:
             await self._show(self._releaser.feed(text))
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 
 from bythebook.agent.turn import TurnState
 from bythebook.agent.writer import Write
 from bythebook.extractive.answer import Quote, quotes_of, said_before
+from bythebook.extractive.continuation import continuation, goes_on
 from bythebook.language.followup import standalone, wants_more
 from bythebook.models.conversation import Conversation, Turn
 from bythebook.models.passage import Passage
@@ -37,6 +39,8 @@ class Extractor:
         turns = conversation.window(self._settings.history_turns)
         with span("quote", passages=len(state.passages)):
             quotes = self._quotes(state, turns)
+            if goes_on(quotes):
+                quotes += await _next(state, quotes[-1].passage)
         for quote in quotes:
             await write(quote)
 
@@ -69,6 +73,18 @@ class Extractor:
         return [quote for quote in quotes if not said_before(quote, said)] or quotes
 
 
+async def _next(state: TurnState, passage: Passage) -> list[Quote]:
+    """What the passage announces, from the one behind it."""
+    *_, following = await state.library.context(
+        state.asked.book.book_id, passage.id, before=0, after=1
+    )
+    following = replace(following, score=passage.score)
+    quotes = continuation(passage, following)
+    if quotes and following.id not in (one.id for one in state.passages):
+        state.passages.append(following)
+    return quotes
+
+
 def _is_new(passage: Passage, judged: Reranked, said: Sequence[str]) -> bool:
     """Whether it says something that the conversation has not had."""
     readings = list(filter(None, [judged.readings.get(passage.id)]))
@@ -84,5 +100,5 @@ def _of_source(passages: Sequence[Passage], turns: Sequence[Turn], number: int) 
     return [
         each
         for each in passages
-        if each.metadata.title == page and section in ("", each.metadata.section_title or "")
+        if each.metadata.title == page and section in ("", *each.metadata.sections)
     ]

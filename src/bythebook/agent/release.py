@@ -56,6 +56,8 @@ class Releaser:
         self._gap = ""
         # Headings and introductions wait for something to introduce.
         self._waiting: list[tuple[str, list[_Borne]]] = []
+        # A quoted entry's heading waits for what is said of it.
+        self._term = ""
         self._borne: dict[str, list[_Borne]] = {}
         self.sentences: list[Sentence] = []
         self.removed: list[tuple[str, tuple[str, ...]]] = []
@@ -82,8 +84,14 @@ class Releaser:
     def quote(self, quote: Quote) -> str:
         """Words of the book, taken from where they say: there is nothing to check."""
         borne = _Borne(quote.passage, quote.start, quote.end, score=1.0)
+        if quote.term:
+            self._term = quote.text + quote.gap
+            self._borne.setdefault(quote.passage.id, []).append(borne)
+            return ""
         if not (quote.introduced and self.sentences):
-            return self._release(quote.gap + quote.text, [borne])
+            term, self._term = self._term, ""
+            gap = "\n\n" if term else quote.gap
+            return self._release(gap + term + quote.text, [borne])
         self._borne[quote.passage.id].append(borne)
         self._written += quote.gap + quote.text
         self.sentences[-1] = replace(self.sentences[-1], end=len(self._written))

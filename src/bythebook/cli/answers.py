@@ -86,18 +86,18 @@ def print_footer(answer: Answer) -> None:
     """S2's list of sources with scores, each with its place; then what bythebook adds."""
     from rich.markup import escape
 
-    from bythebook.models.conversation import source_label
-
     console = out()
     if answer.citations:
         sys.stdout.write("\n---\n**Sources:**\n")
     for cited in answer.citations:
         score = f"(score: {cited.passage.score:.2f})"
-        sys.stdout.write(f"[{cited.number}] {cited.passage.metadata.url} {score}\n")
-        console.print(f"    [dim]{escape(source_label(cited.passage))}[/dim]", soft_wrap=True)
+        sys.stdout.write(f"[{cited.number}] {cited.url} {score}\n")
+        console.print(f"    [dim]{escape(cited.label)}[/dim]", soft_wrap=True)
     confidence = answer.confidence
-    lines = [f"Confidence: {confidence.confidence_level} ({confidence.average_similarity:.2f})"]
-    lines += answer.notes
+    lines = [*answer.notes]
+    if answer.citations:  # a refusal or a greeting has none
+        level, mean = confidence.confidence_level, confidence.average_similarity
+        lines.insert(0, f"Confidence: {level} ({mean:.2f})")
     console.print()
     for line in lines:
         console.print(f"[dim]{escape(line)}[/dim]", soft_wrap=True)

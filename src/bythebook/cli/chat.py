@@ -93,15 +93,12 @@ async def _talk(assistant: Assistant, talk: Talk, how: dict[str, Any], verbose: 
 
 
 def _show_sources(answer: Answer | None) -> None:
-    from bythebook.models.conversation import source_label
-
     if answer is None or not answer.citations:
         sys.stdout.write("There is no answer with sources yet.\n")
         return
     for citation in answer.citations:
-        passage = citation.passage
-        sys.stdout.write(f"[{citation.number}] {source_label(passage)}\n")
-        sys.stdout.write(f"{passage.metadata.url}\n\n{passage.text}\n\n")
+        sys.stdout.write(f"[{citation.number}] {citation.label}\n")
+        sys.stdout.write(f"{citation.url}\n\n{citation.passage.text}\n\n")
 
 
 def _read_line() -> str | None:

@@ -12,7 +12,6 @@ from bythebook.evaluation.metrics import sentence_f1, token_f1
 from bythebook.evaluation.question import Question
 from bythebook.grounding.check import check, is_connective
 from bythebook.models.answer import Answer, Citation, Sentence
-from bythebook.models.conversation import source_label
 from bythebook.models.passage import Passage
 
 Ending = Literal["answered", "refused", "failed"]
@@ -133,7 +132,7 @@ def _cited(question: Question, answer: Answer) -> tuple[Cited, ...]:
     return tuple(
         Cited(
             one.passage.metadata.source_file,
-            source_label(one.passage),
+            one.label,
             one.confidence,
             question.is_gold(one.passage),
         )

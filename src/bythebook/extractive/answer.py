@@ -19,7 +19,8 @@ MARKER = re.compile(r"\s*\[\d{1,3}\]")
 @dataclass(frozen=True)
 class Quote:
     """Markdown for `passage.text[start:end]`; `gap` stands between it and what is before. One that
-    is `introduced` belongs to the sentence directly before it and needs no marker of its own."""
+    is `introduced` belongs to the sentence directly before it and needs no marker of its own, nor
+    does the `term` that what comes next is about."""
 
     text: str
     passage: Passage
@@ -27,6 +28,7 @@ class Quote:
     end: int
     gap: str = "\n\n"
     introduced: bool = False
+    term: bool = False
 
 
 def quotes_of(passage: Passage, readings: Sequence[Reading]) -> list[Quote]:
@@ -34,14 +36,14 @@ def quotes_of(passage: Passage, readings: Sequence[Reading]) -> list[Quote]:
     beginning where nobody read it. What speaks to a machine instead of a reader is no part."""
     units = units_of(without_instructions(passage.text))
     if not readings:
-        return list(_rendered(passage, units, _beginning(units)))
+        return list(rendered(passage, units, _beginning(units)))
     evidence: dict[int, float] = {}
     marked = [found for reading in readings for found in reading.evidence]
     for place, unit in enumerate(units):
         for found in marked:
             if found.start < unit.end and unit.start < found.end and unit.kind != "heading":
                 evidence[place] = max(found.score, evidence.get(place, 0.0))
-    return list(_rendered(passage, units, complete(units, evidence)))
+    return list(rendered(passage, units, complete(units, evidence)))
 
 
 def _beginning(units: Sequence[Unit]) -> list[int]:
@@ -56,12 +58,15 @@ def _beginning(units: Sequence[Unit]) -> list[int]:
     return chosen
 
 
-def _rendered(passage: Passage, units: Sequence[Unit], chosen: Sequence[int]) -> Iterator[Quote]:
+def rendered(passage: Passage, units: Sequence[Unit], chosen: Sequence[int]) -> Iterator[Quote]:
+    """The units at the chosen places as quotations."""
     for _, group in groupby(chosen, key=lambda place: (units[place].block, units[place].kind)):
         places = list(group)
         block = [units[place] for place in places]
         kind = block[0].kind
-        if kind == "row":
+        if kind == "heading":
+            yield Quote(f"**{shown(block[0])}**", passage, block[0].start, block[0].end, term=True)
+        elif kind == "row":
             yield Quote(_table(block), passage, block[0].start, block[-1].end)
         elif kind == "item":
             for at, unit in enumerate(block):

@@ -35,7 +35,10 @@ def complete(units: Sequence[Unit], evidence: Mapping[int, float]) -> list[int]:
         if not chosen or _words(units, together) <= MOST_WORDS:
             chosen = together
     chosen |= set(_bridges(units, chosen))
-    return sorted(chosen)
+    first: dict[tuple[str, str], int] = {}
+    for place in sorted(chosen):  # what the book says twice is shown once
+        first.setdefault((units[place].kind, units[place].text), place)
+    return sorted(first.values())
 
 
 def _words(units: Sequence[Unit], places: set[int]) -> int:
@@ -46,6 +49,9 @@ def _belonging(units: Sequence[Unit], place: int, evidence: Mapping[int, float])
     """The unit itself and all that a reader needs with it."""
     unit = units[place]
     yield place
+    yield from (
+        n for n, other in enumerate(units) if other.section == unit.section and other.is_term
+    )
     if unit.kind == "row":
         yield from (n for n, other in enumerate(units) if other.block == unit.block and other.head)
         yield from _lead(units, _first_of(units, unit.block))

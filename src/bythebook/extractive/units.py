@@ -14,6 +14,10 @@ UnitKind = Literal["sentence", "item", "row", "code", "heading"]
 NUMBER = re.compile(r"[ \t>]*(\d{1,3})[.)][ \t]")
 SUB_ITEM = re.compile(r"\n(?=[ \t>]+(?:[-*+]|\d{1,3}[.)])[ \t]+)")
 IMAGE = re.compile(r"!\[[^\]]*\]\([^)\s]*\)")
+CODE = re.compile(r"`+[^`]+`+")
+# A name as programs have them: a_b, a.b, a(), aB, -a.
+NAME = re.compile(r"-\S+|\S*(?:_|\w\.\w|\(|[a-z][A-Z])\S*")
+LINKS = ("and", "or", "/", "|")
 ANCHOR = re.compile(r"\s*\{#[^}]*\}\s*$")
 
 
@@ -43,6 +47,16 @@ class Unit:
         """An item's own number in the book, or nothing."""
         found = NUMBER.match(self.text) if self.kind == "item" else None
         return found[1] if found else ""
+
+    @property
+    def is_term(self) -> bool:
+        """Whether it is the heading of an entry: an option, a function, a setting."""
+        words = (
+            re.split(r"[\s,]+", CODE.sub(" -code ", shown(self))) if self.kind == "heading" else []
+        )
+        return any(words) and all(
+            not word or word in LINKS or NAME.fullmatch(word) for word in words
+        )
 
     @property
     def announces(self) -> bool:

@@ -76,6 +76,7 @@ def _site_book(
         book_id=check_book_id(book_id or address.book_id),
         title=record.title,
         root=Mirror(folder).pages,
+        top=Mirror(folder).pages,
         flavor="plain",
         base_url=address.url,
         language=record.language,

@@ -120,6 +120,8 @@ class Ingestion:
         plan = self._note_plan(
             await asyncio.to_thread(make_plan, self.book, state, self.mode, self.max_bytes)
         )
+        if not all(plan.seen.values()):  # one that includes others has to be looked into each time
+            self.seen = None
         await self._note_seen(plan, state)
         if plan.nothing_to_do and known and not after_crash:
             return Prepared(plan)

@@ -14,9 +14,10 @@ from bythebook.models.state import IngestionState
 from bythebook.models.vocabulary import IngestionMode
 from bythebook.reading.frontmatter import read_front_matter
 from bythebook.reading.head import Head, read_head
+from bythebook.reading.includes import Includes
 from bythebook.reading.layout import Book
 from bythebook.reading.placement import Placement, place_pages
-from bythebook.reading.source import decode, hash_bytes, look, read_bytes
+from bythebook.reading.source import decode, hash_bytes, look, read_page_bytes
 
 if TYPE_CHECKING:
     from bythebook.reading.document import Document
@@ -108,6 +109,7 @@ def make_plan(book: Book, state: IngestionState, mode: IngestionMode, max_bytes:
     heads: dict[str, Head] = {}
     unreadable: set[str] = set()
     incremental = mode == "incremental"
+    includes = Includes(book.top, book.root)
     for file in book.files:
         record = state.records.get(file)
         keep = incremental and record is not None and Head.is_whole(record.head)
@@ -116,7 +118,9 @@ def make_plan(book: Book, state: IngestionState, mode: IngestionMode, max_bytes:
             heads[file], hashes[file] = Head.from_json(record.head), record.file_hash
             continue
         try:
-            data = read_bytes(book.root, file, max_bytes)
+            data, is_filled = read_page_bytes(includes, file, max_bytes)
+            if is_filled:  # the folder does not say when another file changes
+                seen[file] = None
             file_hash = hash_bytes(data)
             if keep and record and record.file_hash == file_hash:
                 heads[file] = Head.from_json(record.head)
@@ -201,7 +205,8 @@ def read_page(
     # The Markdown parser is loaded only once there is something to parse.
     from bythebook.reading.document import read_document
 
-    source = decode(file, read_bytes(book.root, file, max_bytes))
+    includes = Includes(book.top, book.root)
+    source = decode(file, read_page_bytes(includes, file, max_bytes)[0])
     front = read_front_matter(source.text)
     head, _ = read_head(source.text, front)
     return source.hash, read_document(book, source, front, placement), head

@@ -10,7 +10,6 @@ from pydantic import BaseModel, Field
 from bythebook.mcp.desk import Answered
 from bythebook.models.citation import CitationEntry
 from bythebook.models.confidence import ConfidenceLevel
-from bythebook.models.conversation import source_label
 from bythebook.models.passage import Passage
 from bythebook.models.place import path_of
 
@@ -108,7 +107,7 @@ class AskResult(BaseModel):
     @classmethod
     def of(cls, book_id: str, answered: Answered) -> Self:
         answer = answered.answer
-        entries = [(CitationEntry.of(cited), cited.passage) for cited in answer.citations]
+        entries = [(CitationEntry.of(cited), cited.label) for cited in answer.citations]
         return cls(
             book_id=book_id,
             answer=answer.text,
@@ -117,13 +116,13 @@ class AskResult(BaseModel):
             sources=[
                 CitedSource(
                     number=entry.number,
-                    title=source_label(passage),
+                    title=label,
                     url=entry.source_url,
                     page=entry.page_number,
                     quote=entry.quote,
                     passage_id=entry.passage_id,
                 )
-                for entry, passage in entries
+                for entry, label in entries
             ],
             notes=list(answer.notes),
             answer_id=answered.answer_id,

@@ -10,6 +10,7 @@ from typing import Literal
 from bythebook.models.chunk import now
 from bythebook.models.confidence import ConfidenceMetrics
 from bythebook.models.passage import Passage
+from bythebook.models.place import label_of
 
 Status = Literal["success", "error", "fallback"]
 # Sections that are named where the book is silent.
@@ -36,6 +37,15 @@ class Citation:
     @property
     def quote(self) -> str:
         return " … ".join(self.passage.text[start:end] for start, end in self.parts)
+
+    @property
+    def label(self) -> str:
+        """Page and heading that the quoted words stand under."""
+        return label_of(self.passage.metadata, self.start)
+
+    @property
+    def url(self) -> str:
+        return self.passage.metadata.url_at(self.start)
 
     @property
     def source_spans(self) -> list[tuple[int, int]]:

@@ -100,8 +100,8 @@ class Source(BaseModel):
             chunk_text=excerpt(passage.text, MAX_SOURCE_TEXT, first),
             similarity_score=passage.score,
             chapter=place.chapter_title or place.title,
-            section=place.section_title or place.title,
-            url=place.url,
+            section=place.section_at(citation.start) or place.title,
+            url=citation.url,
             chunk_index=place.chunk_index,
         )
 

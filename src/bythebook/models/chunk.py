@@ -21,7 +21,7 @@ from bythebook.models.vocabulary import (
 
 NAMESPACE = uuid.UUID("6ba7b810-9dad-11d1-80b4-00c04fd430c8")
 # Part of what an index remembers: raise it whenever the same file would give other chunks.
-CHUNKER_VERSION = 2
+CHUNKER_VERSION = 3
 TOKENS_PER_WORD = 1.3
 MIN_TEXT = 10
 
@@ -54,6 +54,16 @@ class Span(BaseModel):
     start: int = Field(ge=0)
     end: int = Field(ge=0)
     at: int = Field(ge=0)
+
+
+class SectionStart(BaseModel):
+    """From `text[at:]` on the passage stands under this heading."""
+
+    model_config = ConfigDict(frozen=True)
+
+    at: int = Field(ge=0)
+    heading_path: list[str]
+    url: str
 
 
 class DocumentMetadata(BaseModel):
@@ -95,15 +105,43 @@ class DocumentMetadata(BaseModel):
         default_factory=list,
         description="Where in the text which page begins, if it is on more than one.",
     )
+    section_starts: list[SectionStart] = Field(
+        default_factory=list,
+        description="Where in the text which heading begins, if several small sections are in it.",
+    )
 
     def page_at(self, offset: int) -> int | None:
         """The page on which a character of the text stands."""
         return next((page for at, page in reversed(self.page_starts) if at <= offset), self.page)
 
     def url_at(self, offset: int) -> str:
-        """The address of a character of the text: of its own page, where there are pages."""
-        page = self.page_at(offset)
-        return f"{self.url.partition('#')[0]}#page={page}" if page else self.url
+        """The address of a character of the text: of its own page, where there are pages, else of
+        the heading above it."""
+        if page := self.page_at(offset):
+            return f"{self.url.partition('#')[0]}#page={page}"
+        section = self._section_at(offset)
+        return section.url if section else self.url
+
+    def headings_at(self, offset: int) -> list[str]:
+        """The headings above a character of the text, outermost first."""
+        section = self._section_at(offset)
+        return section.heading_path if section else self.heading_path
+
+    def section_at(self, offset: int) -> str | None:
+        """The heading above a character of the text, where it is not the page's own title."""
+        section = self._section_at(offset)
+        if section is None:
+            return self.section_title
+        return section.heading_path[-1] if len(section.heading_path) > 1 else None
+
+    @property
+    def sections(self) -> list[str]:
+        """The headings that parts of it stand under."""
+        paths = [self.heading_path, *(one.heading_path for one in self.section_starts)]
+        return [path[-1] for path in paths if len(path) > 1]
+
+    def _section_at(self, offset: int) -> SectionStart | None:
+        return next((one for one in reversed(self.section_starts) if one.at <= offset), None)
 
 
 class DocumentChunk(BaseModel):

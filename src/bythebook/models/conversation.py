@@ -10,19 +10,10 @@ from bythebook.models.answer import Answer, ToolCall
 from bythebook.models.chunk import now
 from bythebook.models.citation import CitationEntry
 from bythebook.models.identity import new_id
-from bythebook.models.passage import Passage
 from bythebook.models.summary import summarize
 
 # S4: a conversation of so many exchanges has a summary.
 SUMMARY_FROM = 5
-
-
-def source_label(passage: Passage) -> str:
-    """How a person names the place of a passage: page, then section."""
-    place = passage.metadata
-    if place.section_title is None or place.section_title == place.title:
-        return place.title
-    return f"{place.title} › {place.section_title}"
 
 
 @dataclass(frozen=True)
@@ -41,7 +32,7 @@ class Turn:
 
     @classmethod
     def of(cls, answer: Answer, asked_at: datetime | None = None) -> Self:
-        labels = {cited.number: source_label(cited.passage) for cited in answer.citations}
+        labels = {cited.number: cited.label for cited in answer.citations}
         return cls(
             question=answer.question,
             answer=answer.text,

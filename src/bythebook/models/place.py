@@ -10,6 +10,12 @@ from bythebook.models.chunk import DocumentMetadata
 NO_TITLES: Mapping[str, str] = MappingProxyType({})
 
 
+def label_of(place: DocumentMetadata, offset: int | None = None) -> str:
+    """How a person names the place of a passage, or of a character in it: page, then section."""
+    section = place.section_title if offset is None else place.section_at(offset)
+    return place.title if section in (None, place.title) else f"{place.title} › {section}"
+
+
 def path_of(place: DocumentMetadata, modules: Mapping[str, str] = NO_TITLES) -> list[str]:
     """Module, chapter, page and headings down to the passage, each name once. `modules` has the
     titles of modules; one without a title is left out."""

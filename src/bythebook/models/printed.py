@@ -25,11 +25,11 @@ class PrintedSource(BaseModel):
     content: str = Field(min_length=1)
 
     @classmethod
-    def of(cls, passage: Passage, rank: int) -> Self:
+    def of(cls, passage: Passage, rank: int, url: str = "") -> Self:
         return cls(
             rank=rank,
             score=passage.score,
-            source_url=passage.metadata.url or passage.metadata.source_file,
+            source_url=url or passage.metadata.url or passage.metadata.source_file,
             content=passage.text,
         )
 
@@ -91,7 +91,10 @@ class PrintedAnswer(BaseModel):
     def of(cls, answer: Answer) -> Self:
         return cls(
             content=answer.text,
-            sources=[PrintedSource.of(cited.passage, cited.number) for cited in answer.citations],
+            sources=[
+                PrintedSource.of(cited.passage, cited.number, cited.url)
+                for cited in answer.citations
+            ],
             model=answer.model,
             tokens_used=answer.tokens_used,
             retrieval_count=len(answer.passages),

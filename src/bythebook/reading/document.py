@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote
@@ -12,6 +12,7 @@ from bythebook.models.chunk import (
     MIN_TEXT,
     DocumentChunk,
     DocumentMetadata,
+    SectionStart,
     Span,
     chunk_ids,
     count_words,
@@ -49,6 +50,8 @@ class _Text:
     spans: list[Span]
     section: Section
     begins: int
+    # Where in the text which section begins, and where in the file.
+    parts: list[tuple[int, int, Section]]
 
 
 def read_document(book: Book, source: Source, front: FrontMatter, placement: Placement) -> Document:
@@ -102,7 +105,21 @@ def _extract(source: Source, cut: Cut, sections: Sequence[Section], markup: Mark
         spans.append(Span(start=start, end=end, at=len(text)))
         text += piece
     section = sections[_main_section(cut)]
-    return _Text(text, spans, section, max(cut.core, section.blocks[0].start))
+    begins = max(cut.core, section.blocks[0].start)
+    return _Text(text, spans, section, begins, list(_parts(cut, sections, spans)))
+
+
+def _parts(
+    cut: Cut, sections: Sequence[Section], spans: Sequence[Span]
+) -> Iterator[tuple[int, int, Section]]:
+    """The sections in a passage; what is repeated from the part before belongs to the first."""
+    firsts = {unit.section: unit.start for unit in reversed(cut.units)}
+    for number, index in enumerate(sorted(firsts)):
+        begins = firsts[index]
+        span = next((span for span in spans if span.end > begins), None)
+        if span is not None:
+            at = span.at + max(begins - span.start, 0) if number else 0
+            yield at, begins, sections[index]
 
 
 def _would_touch(left: str, right: str) -> bool:
@@ -149,11 +166,20 @@ def _chunks(
             chapter_title=_chapter_title(source, placement, text.section),
             section_title=text.section.title,
             heading_path=list(text.section.path),
-            url=_address(source, placement, text),
+            url=_address(source, placement, text.section, text.begins),
             chunk_index=index,
             **neighbours(ids, index),
             content_hash=hashes[index],
             spans=text.spans,
+            section_starts=[
+                SectionStart(
+                    at=at,
+                    heading_path=list(section.path),
+                    url=_address(source, placement, section, begins),
+                )
+                for at, begins, section in text.parts
+                if len(text.parts) > 1
+            ],
             **_pages(source, text),
         )
         chunks.append(
@@ -175,10 +201,10 @@ def _chapter_title(source: Source, placement: Placement, section: Section) -> st
     return placement.chapter_title
 
 
-def _address(source: Source, placement: Placement, text: _Text) -> str:
-    place = source.place_at(text.begins)
+def _address(source: Source, placement: Placement, section: Section, begins: int) -> str:
+    place = source.place_at(begins)
     if place is None:
-        return with_anchor(placement.url, text.section.anchor)
+        return with_anchor(placement.url, section.anchor)
     return placement.url + quote(place.link, safe="#/~:@!$&()*+,;=?")
 
 

@@ -43,13 +43,14 @@ class Entry:
 
 @dataclass(frozen=True)
 class Book:
-    """A book on disk. `root` is the folder that paths of pages are relative to. `addresses` are
-    those of pages that have one already. `removed` are the files that have gone, if it is known
-    that others are only not here at present."""
+    """A book on disk. `root` is the folder that paths of pages are relative to, `top` the one that
+    all files it may include are in. `addresses` are those of pages that have one already. `removed`
+    are the files that have gone, if it is known that others are only not here at present."""
 
     book_id: str
     title: str
     root: Path
+    top: Path
     flavor: Flavor
     base_url: str
     language: str
@@ -98,6 +99,7 @@ def find_book(path: Path, book_id: str | None = None) -> Book:
         book_id=check_book_id(book_id or manifest.book.id or _name_of(top)),
         title=manifest.book.title or config.get("title") or humanise(_folder_name(top)),
         root=root,
+        top=config.get("folder", top),
         flavor=flavor,
         base_url=manifest.book.base_url or config.get("base_url") or "",
         language=manifest.book.language,
@@ -120,6 +122,7 @@ def _single_file(file: Path, book_id: str | None) -> Book:
         book_id=check_book_id(book_id or _slug(file.stem)),
         title=humanise(file.stem),
         root=file.parent,
+        top=file.parent,
         flavor="plain",
         base_url="",
         language=Manifest().book.language,

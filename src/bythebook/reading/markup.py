@@ -13,6 +13,14 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from bythebook.reading.directives import (
+    beside_code,
+    colon_fences,
+    is_order,
+    role,
+    shortcode,
+    unwrapped,
+)
 from bythebook.reading.source import BREAK, LINE_BREAK, LINE_END, LINE_START, Source
 from bythebook.reading.tags import TagReader
 
@@ -26,15 +34,14 @@ FENCE_OPEN = re.compile(
 COMMENT_ENDS = {"<!--": "-->", "{/*": "*/}"}
 # Docusaurus' own way to say "this fence is not code": its content is part of the page.
 UNWRAPPED_FENCE = "mdx-code-block"
-# Documenter's fences that are orders to the generator, not code to read.
-ORDERS = re.compile(
-    r"[ \t>]*(?:`{3,}|~{3,})[ \t]*@(?:meta|eval|setup|contents|index|docs|autodocs|raw)\b"
-)
 # Docusaurus' marks in a listing: the page shows the line behind them in another colour.
 HIGHLIGHT = re.compile(
     rf"{LINE_START}[ \t]*(?://|#|<!--|/\*|\{{/\*|--)[ \t]*highlight-(?:next-line|start|end)"
     rf"[^\r\n]*{LINE_END}(?:{BREAK})?"
 )
+# Lines of a Rust listing that only the compiler sees.
+RUST = re.compile(r"[ \t>]*(?:`{3,}|~{3,})[ \t]*rust\b")
+HIDDEN = re.compile(rf"{LINE_START}[ \t]*#(?:[ \t][^\r\n]*)?{LINE_END}(?:{BREAK})?")
 # An anchor behind a heading's words, and the line that gives a quotation another colour.
 HEADING_ANCHOR = re.compile(
     rf"{LINE_START}#{{1,6}}[ \t][^\r\n]*?(?P<mark>\[\[[\w-]+\]\])[ \t]*{LINE_END}"
@@ -88,19 +95,19 @@ def find_markup(
     elif source.text.startswith("\ufeff"):
         scan.removed.append((0, 1))
     position = body_start
-    opaque = [*_fences(source.text, body_start, mdx), *((a, b, None) for a, b in indented_code)]
-    for start, end, unwrapped in sorted(opaque, key=lambda part: part[:2]):
+    fences, lines = _fences(source.text, body_start, mdx)
+    orders = {line for line in lines if line[0] < line[1]}
+    for start, end in sorted([*fences, *indented_code, *orders]):
         if start < position:
             continue
         scan.prose(position, start)
-        if unwrapped:
-            opening, closing = unwrapped
-            scan.removed += [opening, closing]
-            scan.prose(opening[1], closing[0])
-        elif ORDERS.match(source.text, start):
+        if (start, end) in orders or is_order(source.text, _info(source.text, start)):
             scan.removed.append((start, end))
         else:
+            scan.removed += beside_code(source.text, _info(source.text, start))
             scan.removed += [line.span() for line in HIGHLIGHT.finditer(source.text, start, end)]
+            if RUST.match(source.text, start):
+                scan.removed += [line.span() for line in HIDDEN.finditer(source.text, start, end)]
         position = end
     scan.prose(position, len(source.text))
     removed = merge(scan.removed)
@@ -158,9 +165,11 @@ def merge(ranges: list[Range]) -> list[Range]:
     return merged
 
 
-def _fences(text: str, start: int, mdx: bool) -> list[tuple[int, int, tuple[Range, Range] | None]]:
-    """Code fences as (start, end, lines to unwrap)."""
-    found: list[tuple[int, int, tuple[Range, Range] | None]] = []
+def _fences(text: str, start: int, mdx: bool) -> tuple[list[Range], list[Range]]:
+    """Code fences; and of those that hold text, what says so."""
+    found: list[Range] = []
+    lines: list[Range] = []
+    closings: set[int] = set()
     position = start
     last_ends = {
         comment: text.rfind(end)
@@ -174,20 +183,36 @@ def _fences(text: str, start: int, mdx: bool) -> list[tuple[int, int, tuple[Rang
             if position <= last_ends.get(comment, -1):
                 position = text.find(COMMENT_ENDS[comment], position)
             continue
+        if opening.start() in closings:  # of one that holds text
+            position = _line_end(text, opening.end())
+            continue
         closing = re.compile(
             rf"{LINE_START}[ \t>]*{re.escape(mark[0])}{{{len(mark)},}}[ \t]*{LINE_END}"
         ).search(text, opening.end())
         content = _line_end(text, opening.end())
         if closing:
             end = _line_end(text, closing.end())
-            unwrap = info.strip().startswith(UNWRAPPED_FENCE)
-            lines = ((opening.start(), content), (closing.start(), end)) if unwrap else None
-            found.append((opening.start(), end, lines))
+            beginning = unwrapped(text, opening.span("info"))
+            if info.strip().startswith(UNWRAPPED_FENCE):
+                beginning = [(opening.start("info"), content)], content
+            if beginning and not is_order(text, opening.span("info")):
+                removed, position = beginning
+                mark_start = opening.start("mark")
+                lines += [(mark_start, opening.start("info")), *removed, (closing.start(), end)]
+                closings.add(closing.start())
+                continue
+            found.append((opening.start(), end))
             position = end
         else:  # CommonMark: an unclosed fence runs to the end
-            found.append((opening.start(), len(text), None))
+            found.append((opening.start(), len(text)))
             break
-    return found
+    return found, lines
+
+
+def _info(text: str, start: int) -> Range:
+    """What stands behind the marks of a fence."""
+    opening = FENCE_OPEN.match(text, start)
+    return opening.span("info") if opening and opening["mark"] else (start, start)
 
 
 def _line_end(text: str, position: int) -> int:
@@ -215,6 +240,7 @@ class _Scan:
     def __init__(self, text: str, mdx: bool) -> None:
         self.text = text
         self.mdx = mdx
+        self.colon_fences = ":::{" in text
         self.removed: list[Range] = []
         self.separating: list[Range] = []
         self.tables: list[Range] = []
@@ -225,6 +251,8 @@ class _Scan:
         self.ticks: defaultdict[int, list[int]] = defaultdict(list)
 
     def prose(self, position: int, end: int) -> None:
+        if self.colon_fences:
+            self.removed += colon_fences(self.text, position, end)
         for marks in (HEADING_ANCHOR, ALERT):
             self.removed += [m.span("mark") for m in marks.finditer(self.text, position, end)]
         while found := INTERESTING.search(self.text, position, end):
@@ -304,6 +332,10 @@ class _Scan:
             self.open_table = None
 
     def _brace(self, start: int, end: int) -> int:
+        order = role(self.text, start, end) or shortcode(self.text, start, end)
+        if order:
+            self.removed += order[0]
+            return order[1]
         if self.text.startswith("{{", start):
             return self._macro(start, end)
         if self.mdx:

@@ -12,6 +12,8 @@ from itertools import count
 from pathlib import PurePosixPath
 from typing import Any
 
+import yaml
+
 from bythebook.models.chunk import lesson_key
 from bythebook.reading.addresses import page_address
 from bythebook.reading.head import Head
@@ -25,6 +27,9 @@ from bythebook.reading.numbers import (
     says_chapter,
     without_number,
 )
+
+# Partials inside partials.
+DEEPEST_PARTIAL = 3
 
 
 @dataclass(frozen=True)
@@ -122,20 +127,24 @@ def _order(book: Book, heads: Mapping[str, Head]) -> list[str]:
 
 
 def _folder_positions(book: Book) -> dict[str, float]:
-    """Docusaurus keeps a folder's place in `_category_.json`."""
+    """Docusaurus keeps a folder's place in `_category_.json` or `_category_.yml`."""
     positions: dict[str, float] = {}
     if book.flavor != "docusaurus":
         return positions
     folders = {parent.as_posix() for file in book.files for parent in PurePosixPath(file).parents}
     for folder in folders:
-        category = book.root / folder / "_category_.json"
-        if category.is_file():
+        for name in ("_category_.json", "_category_.yml", "_category_.yaml"):
+            category = book.root / folder / name
+            if not category.is_file():
+                continue
             try:
-                position = json.loads(category.read_bytes()).get("position")
-            except (ValueError, AttributeError, RecursionError, OSError):
+                load = json.loads if name.endswith("json") else yaml.safe_load
+                position = load(category.read_bytes()).get("position")
+            except (yaml.YAMLError, ValueError, AttributeError, RecursionError, OSError):
                 continue
             if isinstance(position, int | float) and position == position:
                 positions[folder] = position
+                break
     return positions
 
 
@@ -258,6 +267,9 @@ def _addresses(book: Book, heads: Mapping[str, Head], order: list[str]) -> dict[
         for target in heads[file].imports:
             partial = posixpath.normpath(posixpath.join(posixpath.dirname(file), target))
             shown_on.setdefault(partial, file)
+    for partial in shown_on:  # one may be part of another
+        for _ in range(DEEPEST_PARTIAL):
+            shown_on[partial] = shown_on.get(shown_on[partial], shown_on[partial])
     addresses: dict[str, str] = {}
     for file in order:
         shown = shown_on.get(file, file)

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from bythebook.errors import InputError
 from bythebook.reading.converted import Place
+from bythebook.reading.includes import Includes
 from bythebook.reading.readers import WITH_PICTURES, convert, suffix_of
 
 # The line breaks markdown-it knows; str.splitlines() knows more and would shift every offset.
@@ -30,8 +31,9 @@ SETTLED_NS = 2_000_000_000
 
 @dataclass(frozen=True, slots=False)
 class Source:
-    """Offsets everywhere count characters of `text`, which is the decoded file, unchanged; of a
-    file that is not Markdown it is what its reader made of it, and `places` are where from."""
+    """Offsets everywhere count characters of `text`, which is the decoded file, unchanged but for
+    what it includes; of a file that is not Markdown it is what its reader made of it, and `places`
+    are where from."""
 
     path: str
     text: str
@@ -98,6 +100,19 @@ def decode(path: str, data: bytes) -> Source:
             f"{path} is not valid UTF-8 (byte {problem.start}).", action="Save it as UTF-8."
         ) from problem
     return Source(path=path, text=text, hash=hash_bytes(data))
+
+
+def read_page_bytes(includes: Includes, path: str, max_bytes: int) -> tuple[bytes, bool]:
+    """The page with what it takes from other files, and whether it does."""
+    data = read_bytes(includes.root, path, max_bytes)
+    if suffix_of(path) not in ("", ".rst"):
+        return data, False
+    try:
+        text = data.decode("utf-8")
+    except UnicodeDecodeError:
+        return data, False  # whoever decodes it will say why
+    filled = includes.fill(path, text)
+    return (data, False) if filled is text else (filled.encode("utf-8"), True)
 
 
 def look(root: Path, path: str) -> list[int] | None:

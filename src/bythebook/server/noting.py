@@ -14,9 +14,9 @@ from bythebook.library import Library
 from bythebook.models.answer import MAX_NEAREST, Answer
 from bythebook.models.asked_question import AskedQuestion, SectionLink
 from bythebook.models.chunk import now
-from bythebook.models.conversation import source_label
 from bythebook.models.identity import new_id
 from bythebook.models.passage import Passage
+from bythebook.models.place import label_of
 from bythebook.models.search import SearchQuery
 from bythebook.questions import Questions
 
@@ -138,6 +138,6 @@ def _sections(passages: Iterable[Passage]) -> list[SectionLink]:
     """Where passages stand, each place once."""
     found: dict[str, SectionLink] = {}
     for passage in passages:
-        title = source_label(passage)
+        title = label_of(passage.metadata)
         found.setdefault(title, SectionLink(title=title, url=passage.metadata.url))
     return list(found.values())[:MAX_NEAREST]

@@ -9,7 +9,7 @@ from docutils.utils import SystemMessage
 
 from bythebook.errors import InputError
 from bythebook.reading.converted import Converted
-from bythebook.reading.readers.rst_names import know_sphinx_names
+from bythebook.reading.readers.rst_names import know_names_of, know_sphinx_names
 from bythebook.reading.readers.rst_text import RstText
 from bythebook.reading.readers.tokens import decoded
 from bythebook.reading.readers.writer import Writer
@@ -45,12 +45,14 @@ def read(data: bytes, path: str) -> Converted:
         raise InputError(
             f"{path} is not a text file.", action="Remove it from the book or save it as UTF-8."
         )
+    text_of_file = decoded(data)
     know_sphinx_names()
+    know_names_of(text_of_file)
     writer = Writer(path)
     writer.mark("")
     text = RstText(writer)
     try:
-        tree = publish_doctree(decoded(data), source_path=path, settings_overrides=SETTINGS)
+        tree = publish_doctree(text_of_file, source_path=path, settings_overrides=SETTINGS)
         text.write(tree)
     except UNREADABLE as problem:
         raise InputError(

@@ -1,14 +1,19 @@
-"""Names that Sphinx adds to reStructuredText, so that their text is read as text."""
+"""Names that Sphinx and its extensions add to reStructuredText, so that their text is read as text.
+
+What nobody knows is read by its shape: a directive is an entry with a name and what is said of it.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
 from functools import cache
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 from docutils import nodes
 from docutils.parsers.rst import Directive, directives, roles
+from docutils.parsers.rst.languages import en as english
+from docutils.utils import new_document
 
 DOMAINS = ("", "py:", "c:", "cpp:", "js:", "std:", "rst:")
 OBJECTS = (
@@ -26,8 +31,19 @@ LEFT_OUT = (
     "toctree literalinclude automodule autoclass autofunction automethod autosummary highlight "
     "index currentmodule module tabularcolumns graphviz plot image-map codeauthor"
 ).split()
-CONTENT_ONLY = "only glossary hlist details tab tabs tab-set tab-item grid card dropdown".split()
+CONTENT_ONLY = "only glossary hlist tabs tab-set grid ifconfig container".split()
+# Their argument is the name of a tab or box.
+TITLED = "tab tab-item group-tab dropdown details card grid-item-card collapse".split()
+AS_CODE_BLOCK = (
+    "code code-block sourcecode prompt console code-tab ipython terminal cmdoption-code".split()
+)
 BOXES = "seealso versionadded versionchanged deprecated todo".split()
+# What an entry's options say to a reader.
+TOLD = {"type", "default", "required", "choices"}
+DIRECTIVE = re.compile(
+    r"^[ \t]*\.\.[ \t]+(?:\|[^|\n]+\|[ \t]+)?([A-Za-z][\w.:+-]*?)::(?=\s|$)", re.MULTILINE
+)
+ROLE = re.compile(r"(?<![\w`]):([A-Za-z][\w.:+-]*?):`")
 TITLE_AND_TARGET = re.compile(r"^(?P<title>.+?)\s*<[^<>]*>$", re.DOTALL)
 
 
@@ -39,16 +55,29 @@ def know_sphinx_names() -> None:
     for name in AS_TEXT:
         for domain in ("", "std:"):
             roles.register_canonical_role(f"{domain}{name}", _shown_as(nodes.inline))
-    for name in ("code", "code-block", "sourcecode"):
+    for name in AS_CODE_BLOCK:
         directives.register_directive(name, _Code)
+    for name in TITLED:
+        directives.register_directive(name, _Titled)
     for name in LEFT_OUT:
         directives.register_directive(name, _Nothing)
     for name in (*CONTENT_ONLY, *BOXES):
         directives.register_directive(name, _Box)
     for name in OBJECTS:
         for domain in DOMAINS:
-            if domain or name in ("function", "method", "exception", "attribute", "data"):
+            if domain or name in ("class", "function", "method", "exception", "attribute", "data"):
                 directives.register_directive(f"{domain}{name}", _Signature)
+
+
+def know_names_of(text: str) -> None:
+    """Directives and roles of extensions that nobody here has heard of."""
+    document, language = new_document(""), cast(Any, english)
+    for name in {found[1].lower() for found in DIRECTIVE.finditer(text)}:
+        if directives.directive(name, language, document)[0] is None:
+            directives.register_directive(name, _Signature)
+    for name in {found[1].lower() for found in ROLE.finditer(text)}:
+        if roles.role(name, language, 0, document.reporter)[0] is None:
+            roles.register_local_role(name, _shown_as(nodes.literal))
 
 
 def _shown(text: str) -> str:
@@ -104,7 +133,8 @@ class _Code(_Nothing):
 
     def run(self) -> list[nodes.Node]:
         text = "\n".join(self.content)
-        return [nodes.literal_block(text, text, classes=["code", *self.arguments[:1]])]
+        language = " ".join(self.arguments).split()[:1]
+        return [nodes.literal_block(text, text, classes=["code", *language])]
 
 
 class _Box(_Nothing):
@@ -118,12 +148,27 @@ class _Box(_Nothing):
         return [box]
 
 
+class _Titled(_Nothing):
+    """A tab or box: for whom its text is stands before it."""
+
+    def run(self) -> list[nodes.Node]:
+        box = nodes.compound()
+        if title := " ".join(self.arguments).strip():
+            told, _ = self.state.inline_text(f"{title}:", self.lineno)
+            box += nodes.paragraph("", "", *told)
+        self.state.nested_parse(self.content, self.content_offset, box)
+        return [box]
+
+
 class _Signature(_Nothing):
-    """A function or class that is described below its signature."""
+    """A function, class, option or setting that is described below its name."""
 
     def run(self) -> list[nodes.Node]:
         box = nodes.compound()
         for line in "\n".join(self.arguments).splitlines():
             box += nodes.paragraph("", "", nodes.literal("", line.strip()))
+        for name in sorted(TOLD & self.options.keys()):
+            told, _ = self.state.inline_text(f"{name}: {self.options[name]}", self.lineno)
+            box += nodes.paragraph("", "", *told)
         self.state.nested_parse(self.content, self.content_offset, box)
         return [box]

@@ -13,7 +13,6 @@ from pydantic import BaseModel, ConfigDict, Field
 from bythebook.agent.events import Done, Event, Failed, Token
 from bythebook.models.answer import Answer
 from bythebook.models.confidence import ConfidenceLevel
-from bythebook.models.conversation import source_label
 from bythebook.models.identity import new_id
 from bythebook.server.completions.problem import CompletionProblem
 from bythebook.server.completions.sources import sources_of
@@ -138,21 +137,20 @@ class ChatCompletion(BaseModel):
 
 def annotations_of(answer: Answer) -> list[Annotation]:
     """One for each marker, in the order of the text."""
-    cited = {citation.number: citation.passage for citation in answer.citations}
+    cited = {citation.number: citation for citation in answer.citations}
     found: list[Annotation] = []
     for sentence in answer.sentences:
         for number in sentence.citations:
             marker = f"[{number}]"
             # Markers stand at the end of what they bear; before that the number may be code.
             at = answer.text.rindex(marker, sentence.start, sentence.end)
-            passage = cited[number]
-            citation = UrlCitation(
+            link = UrlCitation(
                 start_index=at,
                 end_index=at + len(marker),
-                title=source_label(passage),
-                url=passage.metadata.url,
+                title=cited[number].label,
+                url=cited[number].url,
             )
-            found.append(Annotation(url_citation=citation))
+            found.append(Annotation(url_citation=link))
     return found
 
 

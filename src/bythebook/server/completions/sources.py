@@ -6,7 +6,6 @@ import re
 from collections.abc import Iterable
 
 from bythebook.models.answer import Citation
-from bythebook.models.conversation import source_label
 
 TITLE = "\n\nSources:\n"
 BEFORE_ADDRESS = " – "
@@ -30,6 +29,5 @@ def without_sources(text: str) -> tuple[str, tuple[str, ...]]:
 
 
 def _line(citation: Citation) -> str:
-    address = citation.passage.metadata.url
-    shown = f"{BEFORE_ADDRESS}{address}" if address else ""
-    return f"- [{citation.number}] {source_label(citation.passage)}{shown}"
+    shown = f"{BEFORE_ADDRESS}{citation.url}" if citation.url else ""
+    return f"- [{citation.number}] {citation.label}{shown}"

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from bythebook.errors import BookError, Overloaded
 from bythebook.models.answer import Answer
 from bythebook.models.confidence import ConfidenceLevel
-from bythebook.models.conversation import source_label
-from bythebook.models.passage import Passage
+from bythebook.models.place import label_of
 from bythebook.server.kept import Kept
 from bythebook.server.platforms.dialect import Dialect, web_address
 from bythebook.server.platforms.prose import written
@@ -62,13 +61,15 @@ def said(kept: Kept, dialect: Dialect, room: Room) -> Said:
     """The answer as it fits."""
     answer = kept.answer
     if answer.refused:
-        near = [_source(passage, dialect) for passage in kept.nearest]
+        near = [_source(label_of(one.metadata), one.metadata.url, dialect) for one in kept.nearest]
         listed = _listed([dialect.bullet + line for line in dict.fromkeys(near)], room.sources)
         title = dialect.text(NEAREST)
         near_by = f"{title}\n{listed}" if listed else ""
         sources = near_by if length(near_by) <= room.sources else ""
         return Said(_body(answer, dialect, _left(room, sources)), sources)
-    lines = [_source(cited.passage, dialect, cited.number) for cited in answer.citations]
+    lines = [
+        _source(cited.label, cited.url, dialect, f"[{cited.number}] ") for cited in answer.citations
+    ]
     remarks = [CONFIDENCE[answer.confidence.confidence_level], *answer.notes]
     footer = shortened(" · ".join(remark.rstrip(".") for remark in remarks), dialect, room.footer)
     sources = _listed(lines, room.sources)
@@ -114,9 +115,9 @@ def _body(answer: Answer, dialect: Dialect, room: int) -> str:
 
 def _read_on(answer: Answer, numbers: Iterable[int], dialect: Dialect) -> str:
     """A link to what the first sentence that was left out rests on."""
-    cited = {citation.number: citation.passage for citation in answer.citations}
-    for passage in [cited[number] for number in numbers if number in cited]:
-        if target := web_address(passage.metadata.url):
+    cited = {citation.number: citation.url for citation in answer.citations}
+    for url in [cited[number] for number in numbers if number in cited]:
+        if target := web_address(url):
             return f"{CUT} {dialect.link('Read on in the book', target)}"
     return CUT
 
@@ -146,13 +147,12 @@ def _listed(lines: list[str], room: int) -> str:
     return ""
 
 
-def _source(passage: Passage, dialect: Dialect, number: int | None = None) -> str:
-    """A numbered link; only the words where the book has no public address."""
-    label = source_label(passage)
+def _source(label: str, url: str, dialect: Dialect, number: str = "") -> str:
+    """A link behind its number; only the words where the book has no public address."""
     if len(label) > LONGEST_LABEL:
         label = label[: LONGEST_LABEL - 1] + CUT
-    marker = "" if number is None else dialect.text(f"[{number}] ")
-    target = web_address(passage.metadata.url)
+    marker = dialect.text(number) if number else ""
+    target = web_address(url)
     shown = dialect.link(label, target) if target else dialect.text(label)
     return dialect.harmless(marker + shown)
 

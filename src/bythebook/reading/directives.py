@@ -1,0 +1,119 @@
+"""Orders to a generator inside Markdown, such as MyST's directives and Hugo's shortcodes.
+
+A reader of the page sees what they hold, not the orders. Each function says which characters of the
+text are left out; what it does not name stays.
+"""
+
+from __future__ import annotations
+
+import re
+
+from bythebook.reading.source import LINE_BREAK, LINE_END, LINE_START
+
+Range = tuple[int, int]
+
+# `{note}`, `{admonition} Title`: what a fence holds that is no code.
+DIRECTIVE = re.compile(r"[ \t]*\{(?P<name>[A-Za-z][\w:.+-]*)\}[ \t]*(?P<title>[^\r\n]*)")
+OPTIONS = re.compile(r"(?:[ \t>]*:[\w-]+:[^\r\n]*(?:\r\n?|\n))+")
+COLONS = re.compile(
+    rf"{LINE_START}[ \t>]*:{{3,}}(?P<directive>\{{[A-Za-z][\w:.+-]*\}}[^\r\n]*)?[ \t]*{LINE_END}"
+)
+AS_CODE = frozenset(
+    "code code-block code-cell sourcecode literalinclude prompt parsed-literal math mermaid "
+    "ipython ipython3 doctest testcode jupyter-execute console".split()
+)
+LEFT_OUT = frozenset(
+    "toctree tableofcontents contents index image raw include bibliography eval-rst autoclass "
+    "autofunction automodule autosummary currentmodule youtube video div".split()
+)
+# Julia's Documenter has marks of its own.
+DOCUMENTER = re.compile(r"[ \t]*@(?:meta|eval|setup|contents|index|docs|autodocs|raw)\b")
+# Their argument is no title: a file, or a way to lay out the page.
+UNTITLED = frozenset("figure grid tab-set table only container class sidebar-layout".split())
+ROLE = re.compile(
+    r"\{(?P<name>[A-Za-z][\w:.+-]*)\}(?P<ticks>`+)(?P<mark>[~!]?)(?P<text>[^`\r\n]+?)"
+    r"(?P<target>[ \t]*<[^<>`\r\n]+>)?(?P=ticks)(?!`)"
+)
+# Roles that show words, not code.
+PROSE_ROLES = frozenset("ref doc term numref download abbr cite any guilabel sup sub p t".split())
+SHORTCODE = re.compile(
+    r"\{\{(?P<sign>[<%])-?[ \t]*/?[ \t]*(?P<name>[\w./-]+)"
+    r"(?P<arguments>(?:[^{}\"`]|\"[^\"\r\n]*\"|`[^`\r\n]*`){0,600}?)-?\s*/?\s*[>%]\}\}"
+)
+SHOWN_ARGUMENT = re.compile(r"\b(?:text|title|name)=(?:\"(?P<quoted>[^\"]*)\"|(?P<bare>[^\s\"]+))")
+STRING = re.compile(r"\"(?P<string>[^\"]*)\"")
+SHOW_STRING = frozenset({"heading", "tab", "param"})
+
+
+def unwrapped(text: str, info: Range) -> tuple[list[Range], int] | None:
+    """Of a fence whose line says this: what of its beginning is left out if it holds text, and
+    where its text begins. None if it is code."""
+    found = DIRECTIVE.match(text, *info)
+    if found is None or found["name"].rpartition(":")[2] in AS_CODE:
+        return None
+    title = found.start("title") if found["name"] not in UNTITLED else found.end()
+    options = _options(text, found.end())
+    return [(info[0], title), options], options[1]
+
+
+def beside_code(text: str, info: Range) -> list[Range]:
+    """What a fence of code says beside its language."""
+    found = DIRECTIVE.match(text, *info)
+    if found is None:
+        return []
+    return [(info[0], found.start("title")), _options(text, found.end())]
+
+
+def is_order(text: str, info: Range) -> bool:
+    """Whether a fence is for the generator alone."""
+    found = DIRECTIVE.match(text, *info)
+    return (found is not None and found["name"] in LEFT_OUT) or bool(DOCUMENTER.match(text, *info))
+
+
+def colon_fences(text: str, start: int, end: int) -> list[Range]:
+    """MyST's other fences, `:::{note}`: their lines, without a title."""
+    removed: list[Range] = []
+    for found in COLONS.finditer(text, start, end):
+        directive = found["directive"]
+        if directive is None:
+            removed.append(found.span())
+        elif beginning := unwrapped(text, found.span("directive")):
+            removed += [(found.start(), found.start("directive")), *beginning[0]]
+    return removed
+
+
+def role(text: str, start: int, end: int) -> tuple[list[Range], int] | None:
+    """`{ref}`Title <target>`` reads as its title, `{py:meth}`~a.b`` as code."""
+    found = ROLE.match(text, start, end)
+    if found is None:
+        return None
+    removed = [(start, found.start("ticks")), found.span("mark")]
+    if found["target"]:
+        removed.append(found.span("target"))
+    if found["name"].rpartition(":")[2] in PROSE_ROLES:
+        removed += [found.span("ticks"), (found.end() - len(found["ticks"]), found.end())]
+    return removed, found.end()
+
+
+def shortcode(text: str, start: int, end: int) -> tuple[list[Range], int] | None:
+    """`{{< tooltip text="pod" >}}` reads as `pod`; one that shows no words is left out."""
+    found = SHORTCODE.match(text, start, end)
+    if found is None:
+        return None
+    offset = found.start("arguments")
+    argument = SHOWN_ARGUMENT.search(found["arguments"])
+    group = "quoted" if argument and argument["quoted"] is not None else "bare"
+    if argument is None and found["name"] in SHOW_STRING:
+        argument, group = STRING.search(found["arguments"]), "string"
+    if argument is None:
+        return [(start, found.end())], found.end()
+    shown = (offset + argument.start(group), offset + argument.end(group))
+    return [(start, shown[0]), (shown[1], found.end())], found.end()
+
+
+def _options(text: str, line_end: int) -> Range:
+    """The lines of options below a line; of none, where they would stand."""
+    found = LINE_BREAK.search(text, line_end)
+    content = found.end() if found else len(text)
+    options = OPTIONS.match(text, content)
+    return (content, options.end() if options else content)

@@ -1,0 +1,201 @@
+"""Text that a page takes from other files of the book, put where the published page has it.
+
+mdBook's `{{#include}}`, MkDocs' snippets, Hugo's and VitePress' includes, Sphinx' `include` and
+`literalinclude`, in reStructuredText and MyST. Only files inside the book's folder are read. What
+can't be filled is left out: a placeholder says nothing to a reader.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+DEEPEST = 3
+MOST_CHARACTERS = 200_000
+# Folders that generators look for included files in.
+FOLDERS = (
+    "",
+    "includes",
+    "_includes",
+    "snippets",
+    "_snippets",
+    "src",
+    "docs",
+    "assets",
+    "examples",
+)
+
+PATH = r"[^\s\"'<>|*{}:]+"
+MDBOOK = re.compile(
+    rf"\{{\{{#(?P<how>include|rustdoc_include|playground|playpen)[ \t]+(?P<path>{PATH})"
+    r"(?::(?P<part>[\w:.-]*))?[^}\r\n]*\}\}"
+)
+SNIPPET = re.compile(
+    r"^(?P<indent>[ \t]*)(?:"
+    rf"-{{1,3}}8<-{{1,3}}[ \t]+[\"'](?P<path>{PATH})(?::(?P<part>[\w:.-]*))?[\"']|"
+    rf"\{{[!*][ \t]*(?P<other>{PATH})(?:[ \t]+(?P<more>[^}}\r\n]*?))?[ \t]*[!*]\}}|"
+    r"<<<[ \t]*(?P<vite>[@\w./-]+)[^\r\n]*|"
+    rf"\{{\{{[<%][ \t]*include[ \t]+(?:file=)?[\"']?(?P<hugo>{PATH})[\"']?[ \t]*[>%]\}}\}}"
+    r"|\{\{[<%][ \t]*code(?:_sample|new)?[ \t][^}\r\n]*?"
+    rf"file=\"(?P<code>{PATH})\"[^}}\r\n]*\}}\}}"
+    r")[ \t]*$",
+    re.MULTILINE,
+)
+MYST = re.compile(
+    r"^(?P<fence>`{3,}|:{3,})\{(?P<how>include|literalinclude)\}"
+    rf"[ \t]+(?P<path>{PATH})[ \t]*\n"
+    r"(?P<options>(?:[ \t]*:[\w-]+:[^\n]*\n|---\n(?:[^\n]*\n)*?---\n)*)[ \t]*(?P=fence)[ \t]*$",
+    re.MULTILINE,
+)
+RST = re.compile(
+    r"^(?P<indent>[ \t]*)\.\.[ \t]+(?P<how>include|literalinclude)::"
+    r"[ \t]+(?P<path>[^\s<>|*{}]+)[ \t]*"
+    r"(?P<options>(?:\n(?P=indent)[ \t]+:[\w-]+:[^\n]*)*)[ \t]*$",
+    re.MULTILINE,
+)
+OPTION = re.compile(r":?([\w-]+):[ \t]*([^\n]*)")
+LINES_OF = re.compile(r"\bln\[([\d:,]+)\]")
+ANCHOR = re.compile(r"^.*\bANCHOR(?:_END)?:\s*[\w-]+.*\n?", re.MULTILINE)
+# mdBook's orders beside includes, and a fence that nothing was put in.
+LEFT_OVER = re.compile(r"\{\{#[a-z_]+[^}\r\n]*\}\}")
+EMPTY_FENCE = re.compile(
+    r"^(?P<indent>[ \t]*)(?P<mark>`{3,}|~{3,})[^\n`]*\n(?:[ \t]*\n)*(?P=indent)(?P=mark)[ \t]*$",
+    re.MULTILINE,
+)
+LANGUAGES = {"py": "python", "rs": "rust", "js": "javascript", "ts": "typescript", "sh": "bash"}
+
+
+@dataclass(frozen=True)
+class Includes:
+    """Fills pages of one book; `top` is the folder beyond which nothing is read."""
+
+    top: Path
+    root: Path
+
+    def fill(self, path: str, text: str, depth: int = 0) -> str:
+        """The page's text with what it includes. The same object where it includes nothing."""
+        folder = (self.root / path).parent
+        if path.endswith(".rst"):
+            return self._each(RST, text, folder, self._directive, depth)
+        filled = text
+        for pattern, put in (
+            (MDBOOK, self._mdbook),
+            (SNIPPET, self._snippet),
+            (MYST, self._directive),
+        ):
+            filled = self._each(pattern, filled, folder, put, depth)
+        if filled is not text or "{{#" in text:
+            filled = EMPTY_FENCE.sub("", LEFT_OVER.sub("", filled))
+        return text if filled == text else filled
+
+    def _each(
+        self,
+        pattern: re.Pattern[str],
+        text: str,
+        folder: Path,
+        put: Callable[[re.Match[str], Path, int], str],
+        depth: int,
+    ) -> str:
+        if depth >= DEEPEST or not pattern.search(text):
+            return text
+        return pattern.sub(lambda found: put(found, folder, depth), text)
+
+    def _mdbook(self, found: re.Match[str], folder: Path, depth: int) -> str:
+        text = self._read(found["path"], folder, depth)
+        return ANCHOR.sub("", part_of(text, found["part"] or "")).rstrip("\n")
+
+    def _snippet(self, found: re.Match[str], folder: Path, depth: int) -> str:
+        names = ("path", "other", "vite", "hugo", "code")
+        path = next(filter(None, (found[name] for name in names)))
+        lines = LINES_OF.search(found["more"] or "")
+        text = self._read(path.removeprefix("@").lstrip("/"), folder, depth)
+        text = part_of(text, lines[1] if lines else found["part"] or "").rstrip("\n")
+        if found["other"] or found["vite"] or found["code"]:
+            text = fenced(text, path)
+        return indented(text, found["indent"])
+
+    def _directive(self, found: re.Match[str], folder: Path, depth: int) -> str:
+        options = {name: value.strip() for name, value in OPTION.findall(found["options"] or "")}
+        text = self._read(found["path"].lstrip("/"), folder, depth)
+        text = chosen(text, options).rstrip("\n")
+        indent = found.groupdict().get("indent") or ""
+        if found["how"] == "literalinclude" and text:
+            language = options.get("language") or language_of(found["path"])
+            if found.re is RST:
+                text = f".. code-block:: {language}\n\n{indented(text, '   ')}\n"
+            else:
+                text = f"```{language}\n{text}\n```"
+        return indented(text, indent)
+
+    def _read(self, path: str, folder: Path, depth: int) -> str:
+        """The file's text, itself filled; nothing where there is none inside the book."""
+        for file in self._candidates(path, folder):
+            try:
+                if not file.is_file() or not file.resolve().is_relative_to(self.top):
+                    continue
+                text = file.read_text(encoding="utf-8")
+            except (OSError, ValueError):
+                continue
+            if len(text) <= MOST_CHARACTERS:
+                inside = file.resolve()
+                own = Includes(self.top, inside.parent)
+                return own.fill(inside.name, text, depth + 1)
+        return ""
+
+    def _candidates(self, path: str, folder: Path) -> Iterator[Path]:
+        """Beside the page first, then in each folder above it."""
+        for above in (folder, *folder.parents):
+            for name in FOLDERS:
+                yield above / name / path
+            if above == self.top:
+                return
+
+
+def part_of(text: str, part: str) -> str:
+    """Lines `a:b`, or those between an anchor's comments; all where nothing is named."""
+    if not part:
+        return text
+    lines = text.splitlines(keepends=True)
+    if re.fullmatch(r"[\d:,]+", part):
+        return "".join(line for first, last in _ranges(part) for line in lines[first - 1 : last])
+    named = re.escape(part)
+    within = re.search(
+        rf"\b(?:ANCHOR|start):\s*{named}\b[^\n]*\n(.*?)[^\n]*\b(?:ANCHOR_END|end):\s*{named}\b",
+        text,
+        re.DOTALL,
+    )
+    return within[1] if within else ""
+
+
+def _ranges(part: str) -> Iterator[tuple[int, int | None]]:
+    for piece in part.split(","):
+        first, colon, last = piece.partition(":")
+        yield int(first or 1), (int(last) if last else None) if colon else int(first or 1)
+
+
+def chosen(text: str, options: dict[str, str]) -> str:
+    """What `literalinclude` and `include` take of a file."""
+    if "lines" in options:
+        text = part_of(text, options["lines"].replace("-", ":").replace(" ", ""))
+    if options.get("start-after") and options["start-after"] in text:
+        text = text.split(options["start-after"], 1)[1].partition("\n")[2]
+    if options.get("end-before") and options["end-before"] in text:
+        text = text.split(options["end-before"], 1)[0].rpartition("\n")[0]
+    return text
+
+
+def language_of(path: str) -> str:
+    ending = path.rpartition(".")[2].lower()
+    return LANGUAGES.get(ending, ending)
+
+
+def fenced(text: str, path: str) -> str:
+    return f"```{language_of(path)}\n{text}\n```" if text else ""
+
+
+def indented(text: str, indent: str) -> str:
+    if not indent:
+        return text
+    return "\n".join(f"{indent}{line}" if line else "" for line in text.split("\n"))
