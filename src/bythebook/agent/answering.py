@@ -70,7 +70,7 @@ class Answering:
 
     async def _verify(self, text: str | Quote) -> None:
         self._first_words_at = self._first_words_at or time.perf_counter()
-        if self._state.confidence.confidence_level == "low":
+        if self._state.is_doubtful:
             self._releaser.opening = f"{prompts.LOW_CONFIDENCE}\n\n"
         if isinstance(text, Quote):
             if shown := self._releaser.quote(text):

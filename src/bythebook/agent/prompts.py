@@ -49,7 +49,9 @@ SUMMARY = "Topics of the conversation so far: {summary}"
 NO_MORE_SEARCHES = "No more searches in this turn: answer from the results you have."
 
 # Notes: what a reader is told beside the answer.
-LOW_CONFIDENCE = "The book says little about this; read the cited passages before you rely on it."
+LOW_CONFIDENCE = (
+    "The book may not answer exactly this; read the cited passages before you rely on it."
+)
 SENTENCES_REMOVED = {
     1: "One sentence was left out because the cited passage does not support it.",
     2: "{count} sentences were left out because the cited passages do not support them.",

@@ -32,6 +32,7 @@ from bythebook.retrieval.search import Found
 
 # A question may need two or three looks; more is a model that is lost.
 MAX_SEARCHES = 4
+DOUBTFUL = 0.5
 UNUSABLE = "The model gave arguments that can't be used."
 
 
@@ -120,6 +121,13 @@ class TurnState:
     def may_write(self) -> bool:
         """Whether enough was found for an answer."""
         return self.searched and self.confidence.should_answer and self.problem is None
+
+    @property
+    def is_doubtful(self) -> bool:
+        """Whether a reader is to be warned: the answer is as likely beside the point as not."""
+        if not self.judged:
+            return self.confidence.confidence_level == "low"
+        return max(judged.confidence for judged in self.judged.values()) < DOUBTFUL
 
     async def search(self, arguments: str) -> str:
         """The tool itself: JSON in, S1's JSON out. It never raises; a failure that no other query

@@ -13,6 +13,7 @@ from bythebook.grounding.instructions import without_instructions
 from bythebook.models.passage import Passage
 from bythebook.reader.reader import Reading
 
+CELL = re.compile(r"(?<!\\)\|")
 MARKER = re.compile(r"\s*\[\d{1,3}\]")
 
 
@@ -83,11 +84,17 @@ def rendered(passage: Passage, units: Sequence[Unit], chosen: Sequence[int]) -> 
 
 
 def _table(rows: Sequence[Unit]) -> str:
+    """A table under its head; rows whose head stands elsewhere as a list."""
     lines = [shown(row) for row in rows]
     heads = sum(row.head for row in rows)
-    if heads:
-        lines.insert(heads, "|---" * (lines[0].count("|") - 1) + "|")
+    if not heads:
+        return "\n".join(f"- {' – '.join(filter(None, _cells(line)))}" for line in lines)
+    lines.insert(heads, "|---" * (lines[0].count("|") - 1) + "|")
     return "\n".join(lines)
+
+
+def _cells(line: str) -> list[str]:
+    return [cell.strip() for cell in CELL.split(line.strip().strip("|"))]
 
 
 def said_before(quote: Quote, answers: Sequence[str]) -> bool:

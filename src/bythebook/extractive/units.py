@@ -18,6 +18,7 @@ CODE = re.compile(r"`+[^`]+`+")
 # A name as programs have them: a_b, a.b, a(), aB, -a.
 NAME = re.compile(r"-\S+|\S*(?:_|\w\.\w|\(|[a-z][A-Z])\S*")
 LINKS = ("and", "or", "/", "|")
+WORDLESS = re.compile(r"[\W_]*")
 ANCHOR = re.compile(r"\s*\{#[^}]*\}\s*$")
 
 
@@ -65,12 +66,15 @@ class Unit:
 
 
 def units_of(text: str) -> list[Unit]:
-    """Every unit of a passage in reading order; a picture is none, nor what is said of it."""
+    """Every unit of a passage in reading order; a picture is none, nor what is said of it, nor what
+    has no words."""
     found: list[Unit] = []
     section = 0
     pictures = [picture.span() for picture in IMAGE.finditer(text)]
     for piece in pieces_of(text):
         if any(start <= piece.start and piece.end <= end for start, end in pictures):
+            continue
+        if WORDLESS.fullmatch(text, piece.start, piece.end):  # a rule
             continue
         if piece.kind == "table":
             rows = list(rows_of(text, piece))

@@ -42,7 +42,8 @@ HIGHLIGHT = re.compile(
 # Lines of a Rust listing that only the compiler sees.
 RUST = re.compile(r"[ \t>]*(?:`{3,}|~{3,})[ \t]*rust\b")
 HIDDEN = re.compile(rf"{LINE_START}[ \t]*#(?:[ \t][^\r\n]*)?{LINE_END}(?:{BREAK})?")
-# An anchor behind a heading's words, and the line that gives a quotation another colour.
+# An anchor behind a heading's words, the line that gives a quotation another colour, and MyST's
+# anchors.
 HEADING_ANCHOR = re.compile(
     rf"{LINE_START}#{{1,6}}[ \t][^\r\n]*?(?P<mark>\[\[[\w-]+\]\])[ \t]*{LINE_END}"
 )
@@ -50,6 +51,7 @@ ALERT = re.compile(
     rf"{LINE_START}(?P<mark>[ \t]*>[ \t]*\[!(?:NOTE|TIP|IMPORTANT|WARNING|CAUTION)\][ \t]*)"
     + LINE_END
 )
+TARGET = re.compile(rf"{LINE_START}(?P<mark>\([\w:.+-]+\)=[ \t]*){LINE_END}")
 IMPORT = re.compile(
     r"import\s+(?:[\w*{$][^;'\"]{0,500}?\sfrom\s+)?['\"][^'\"\r\n]+['\"];?[ \t]*" + LINE_END
 )
@@ -253,7 +255,7 @@ class _Scan:
     def prose(self, position: int, end: int) -> None:
         if self.colon_fences:
             self.removed += colon_fences(self.text, position, end)
-        for marks in (HEADING_ANCHOR, ALERT):
+        for marks in (HEADING_ANCHOR, ALERT, TARGET):
             self.removed += [m.span("mark") for m in marks.finditer(self.text, position, end)]
         while found := INTERESTING.search(self.text, position, end):
             start = found.start()

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from bythebook.models.chunk import DocumentMetadata
 from bythebook.models.passage import Passage
 from bythebook.reader.reader import Reader, Reading
 from bythebook.retrieval.calibration import SUREST, THRESHOLD, log_odds, logistic
@@ -21,6 +23,21 @@ READER, SEARCH, BIAS = 0.78, 0.24, -0.26
 ANSWERS = 0.15
 # The best passages score a little above the confidence, in their order.
 SPREAD = 0.05
+
+
+# Pages that tell what changed: they say much that was so once. Asked about something else, the
+# book's other pages come first unless they are that much less likely to answer.
+CHANGES = 0.3
+RELEASE_NOTES = re.compile(
+    r"(?:^|[/\s_-])(?:change-?logs?|changes|release-?notes?|releases?|history|what'?s-?new|news)"
+    r"(?:$|[/\s._-])",
+    re.IGNORECASE,
+)
+ABOUT_CHANGES = re.compile(
+    r"\b(?:versions?|releases?|released|changed?|changes|new|since|upgrad\w+|deprecated|removed|"
+    r"migrat\w+|latest|history)\b",
+    re.IGNORECASE,
+)
 
 
 @dataclass(frozen=True)
@@ -40,11 +57,18 @@ class Reranked:
 async def rerank(
     reader: Reader, question: str, passages: Sequence[Passage], coverage: float, most: int = READ
 ) -> Reranked:
-    """Reads the first passages in their order until one surely answers. `coverage` is how sure
-    search is that the book answers: the reader looks closer, but at few passages."""
+    """Reads the first passages in their order until one surely answers, release notes last.
+    `coverage` is how sure search is that the book answers: the reader looks closer, but at few
+    passages."""
     if not passages:
         return Reranked((), 0.0)
+    notes: set[str] = set()
+    if not ABOUT_CHANGES.search(question):
+        notes = {one.id for one in passages[:most] if tells_changes(one.metadata)}
+        first = sorted(passages[:most], key=lambda one: one.id in notes)
+        passages = [*first, *passages[most:]]
     readings = await reader.read_all(question, passages[:most])
+    readings.sort(key=lambda one: CHANGES * (passages[one.number].id in notes) - one.answers)
     read = [reading.number for reading in readings]
     order = [*read, *(n for n in range(len(passages)) if n not in read)]
     sure = READER * log_odds(within(readings[0].answers)) + SEARCH * log_odds(within(coverage))
@@ -55,6 +79,10 @@ async def rerank(
     ]
     by_id = {passages[reading.number].id: reading for reading in readings}
     return Reranked(tuple(scored), confidence, by_id)
+
+
+def tells_changes(place: DocumentMetadata) -> bool:
+    return bool(RELEASE_NOTES.search(f"{place.source_file} {place.title}"))
 
 
 def _scores(confidence: float, count: int) -> list[float]:

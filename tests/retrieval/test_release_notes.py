@@ -1,0 +1,32 @@
+"""Pages that tell what changed are read last, unless changes are asked about."""
+
+from __future__ import annotations
+
+import pytest
+
+from bythebook.retrieval.reranker import ABOUT_CHANGES, tells_changes
+from seeds.seed_samples import passage
+
+
+@pytest.mark.parametrize(
+    ("file", "title", "expected"),
+    [
+        ("history/hatch.md", "Hatch history", True),
+        ("CHANGELOG.md", "Changes", True),
+        ("docs/whats-new.rst", "What's new", True),
+        ("blog/release-1.0.md", "Hatch 1.0", True),
+        ("release-notes/v2.md", "Two", True),
+        ("guide/changelog_entries.md", "How to write entries", True),
+        ("guide/newsletter.md", "Newsletter", False),
+        ("guide/publishing.md", "Publish a package", False),
+        ("ref/history_api.md", "The interchange format", True),
+        ("guide/exchanges.md", "Exchanges", False),
+    ],
+)
+def test_pages_that_tell_changes(file: str, title: str, expected: bool) -> None:
+    assert tells_changes(passage(source_file=file, title=title).metadata) is expected
+
+
+def test_questions_about_changes() -> None:
+    assert ABOUT_CHANGES.search("What changed in version 3?")
+    assert not ABOUT_CHANGES.search("Which port does the server use?")
