@@ -49,6 +49,16 @@ def test_ingest_search_books_jobs_doctor(cli: Cli, write_book: WriteBook) -> Non
     assert status == 0 and "nothing changed in 4 files" in out
 
 
+def test_a_book_without_an_address_is_told_once(cli: Cli, tmp_path: Path) -> None:
+    folder = tmp_path / "guide"
+    folder.mkdir()
+    (folder / "page.md").write_text("# A page\n\nRobots have joints, and joints have limits.\n")
+    status, _, said = cli("ingest", str(folder))
+    assert status == 0 and "base_url" in said and "bythebook.toml" in said
+    (folder / "page.md").write_text("# A page\n\nRobots have wheels, and wheels have tyres.\n")
+    assert "base_url" not in cli("ingest", str(folder))[2]
+
+
 def test_search_options_reach_the_search(cli: Cli, write_book: WriteBook) -> None:
     cli.json("ingest", str(write_book(small_book())))
     found = cli.json(

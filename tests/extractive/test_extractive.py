@@ -177,3 +177,10 @@ def test_what_is_said_twice_is_shown_once() -> None:
         [Reading(0, 0.9, tuple(Evidence(u.start, u.end, 0.9) for u in units_of(text)))],
     )
     assert joined(shown) == "Robots need power.\n\nA robot has a battery."
+
+
+def test_code_below_an_entry_s_name_stands_by_itself() -> None:
+    text = "#### `--quiet`\n\n```sh\ntool --quiet\n```"
+    unit = units_of(text)[-1]
+    quotes = quotes_of(passage(text), [Reading(0, 0.9, (Evidence(unit.start, unit.end, 0.9),))])
+    assert [(one.term, one.introduced) for one in quotes] == [(True, False), (False, False)]

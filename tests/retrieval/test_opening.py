@@ -37,3 +37,19 @@ async def test_the_first_passages_are_found(library: Library, write_book: WriteB
     )
     await library.ingest(book, book_id="robots")
     assert [one.metadata.source_file for one in await library.opening("robots")] == ["README.md"]
+
+
+@pytest.mark.parametrize(
+    ("question", "expected"),
+    [
+        ("so what exactly is Hatch?", True),
+        ("What's Hatch", True),
+        ("What is Hatch used for?", True),
+        ("What does hatch do?", True),
+        ("What is the Hatch build backend?", False),
+        ("What is an environment?", False),
+        ("How do I install Hatch?", False),
+    ],
+)
+def test_a_question_for_the_book_by_its_name(question: str, expected: bool) -> None:
+    assert asks_about_book(question, 0.9, "Hatch docs", "hatch") is expected

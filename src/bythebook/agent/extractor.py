@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from bythebook.agent.turn import TurnState
 from bythebook.agent.writer import Write
+from bythebook.errors import BookNotFound
 from bythebook.extractive.answer import Quote, quotes_of, said_before
 from bythebook.extractive.continuation import continuation, goes_on
 from bythebook.language.followup import standalone, wants_more
@@ -75,9 +76,12 @@ class Extractor:
 
 async def _next(state: TurnState, passage: Passage) -> list[Quote]:
     """What the passage announces, from the one behind it."""
-    *_, following = await state.library.context(
-        state.asked.book.book_id, passage.id, before=0, after=1
-    )
+    try:
+        *_, following = await state.library.context(
+            state.asked.book.book_id, passage.id, before=0, after=1
+        )
+    except BookNotFound:  # its page has just changed
+        return []
     following = replace(following, score=passage.score)
     quotes = continuation(passage, following)
     if quotes and following.id not in (one.id for one in state.passages):

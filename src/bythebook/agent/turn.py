@@ -230,7 +230,8 @@ class TurnState:
             wide = query.model_copy(update={"limit": max(query.limit, READ)})
             found = await self.library.search(wide)
             passages, most = found.passages, READ
-            if _is_unfiltered(query) and asks_about_book(found.query, found.heaviest):
+            names = (self.asked.book.title, self.asked.book.book_id)
+            if _is_unfiltered(query) and asks_about_book(found.query, found.heaviest, *names):
                 first = await self.library.opening(query.book_id)
                 known = {passage.id for passage in first}
                 passages = (*first, *(one for one in passages if one.id not in known))

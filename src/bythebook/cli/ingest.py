@@ -21,6 +21,10 @@ if TYPE_CHECKING:
     from bythebook.models.vocabulary import IngestionMode
 
 SHOWN_WARNINGS = 10
+NO_ADDRESS = (
+    "Citations link to pages by their path alone: nobody said where the book is published. Set "
+    "base_url in its bythebook.toml, and ingest it again.\n"
+)
 
 
 def command(
@@ -91,6 +95,8 @@ async def ingest(
             job = await library.ingest(source, book_id=book_id, mode=mode)
         else:
             job = await _with_progress_bar(library, source, book_id, mode)
+        is_new = 0 < job.files_processed == job.total_files and not job.chunks_deleted
+        linkless = is_new and not (await library.book(job.book_id)).base_url
     for warning in job.warnings[:SHOWN_WARNINGS]:
         sys.stderr.write(f"Warning: {warning}\n")
     if len(job.warnings) > SHOWN_WARNINGS:
@@ -98,6 +104,8 @@ async def ingest(
         sys.stderr.write(f"… and {more} more warnings; `bythebook jobs --json` lists them.\n")
     if not quiet:
         sys.stdout.write(_summary(job, time.monotonic() - started) + "\n")
+        if linkless:
+            sys.stderr.write(NO_ADDRESS)
     return job
 
 

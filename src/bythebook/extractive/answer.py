@@ -75,7 +75,8 @@ def rendered(passage: Passage, units: Sequence[Unit], chosen: Sequence[int]) -> 
                     gap = "\n" if at or line_number else "\n\n"
                     yield Quote(line, passage, unit.start, unit.end, gap)
         elif kind == "code":
-            introduced = places[0] - 1 in chosen
+            before = places[0] - 1
+            introduced = before in chosen and units[before].kind != "heading"
             yield Quote(shown(block[0]), passage, block[0].start, block[0].end, "\n\n", introduced)
         else:
             for at, unit in enumerate(block):

@@ -17,6 +17,14 @@ THIS_BOOK = re.compile(
     r"\b(?:this|the) (?:book|course|guide|manual|documentation|docs|tutorial|textbook|handbook)\b",
     re.IGNORECASE,
 )
+# "So what exactly is Hatch?", "What does Nikola do?"
+WHAT_IS = re.compile(
+    r"\bwhat(?:['’]s|\s+(?:[a-z]+\s+)?(?:is|are|does))\s+(?:an?\s+|the\s+)?"
+    r"(?P<thing>[\w .+#-]{2,40}?)"
+    r"\s*(?:[?,!]|$|\b(?:and|for|used|about|do|exactly|actually|anyway)\b)",
+    re.IGNORECASE,
+)
+WORD = re.compile(r"\w+")
 # A word this light stands on nearly every page.
 EVERYWHERE = 0.1
 # File names of opening pages, the likeliest first.
@@ -27,10 +35,14 @@ NAMES = (
 PAGES, PASSAGES = 2, 2
 
 
-def asks_about_book(question: str, heaviest: float) -> bool:
+def asks_about_book(question: str, heaviest: float, *names: str) -> bool:
     """Whether the book as a whole is asked about; `heaviest` is the weight of the question's
-    rarest word."""
-    return heaviest < EVERYWHERE or bool(THIS_BOOK.search(question))
+    rarest word, `names` are its title and id."""
+    if heaviest < EVERYWHERE or THIS_BOOK.search(question):
+        return True
+    known = {word for name in names for word in WORD.findall(name.lower())}
+    asked = [WORD.findall(found["thing"].lower()) for found in WHAT_IS.finditer(question)]
+    return any(words and known.issuperset(words) for words in asked)
 
 
 def opening_pages(files: list[str]) -> list[str]:
