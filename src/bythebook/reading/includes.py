@@ -58,6 +58,7 @@ RST = re.compile(
 OPTION = re.compile(r":?([\w-]+):[ \t]*([^\n]*)")
 LINES_OF = re.compile(r"\bln\[([\d:,]+)\]")
 ANCHOR = re.compile(r"^.*\bANCHOR(?:_END)?:\s*[\w-]+.*\n?", re.MULTILINE)
+ANCHOR_LINE = re.compile(r"\b(?P<how>ANCHOR_END|ANCHOR|start|end):[ \t]*(?P<name>[\w.-]+)")
 # mdBook's orders beside includes, and a fence that nothing was put in.
 LEFT_OVER = re.compile(r"\{\{#[a-z_]+[^}\r\n]*\}\}")
 EMPTY_FENCE = re.compile(
@@ -160,13 +161,15 @@ def part_of(text: str, part: str) -> str:
     lines = text.splitlines(keepends=True)
     if re.fullmatch(r"[\d:,]+", part):
         return "".join(line for first, last in _ranges(part) for line in lines[first - 1 : last])
-    named = re.escape(part)
-    within = re.search(
-        rf"\b(?:ANCHOR|start):\s*{named}\b[^\n]*\n(.*?)[^\n]*\b(?:ANCHOR_END|end):\s*{named}\b",
-        text,
-        re.DOTALL,
-    )
-    return within[1] if within else ""
+    inside = False
+    chosen_lines: list[str] = []
+    for line in lines:
+        mark = ANCHOR_LINE.search(line)
+        if mark and mark["name"] == part:
+            inside = mark["how"] in ("ANCHOR", "start")
+        elif inside:
+            chosen_lines.append(line)
+    return "".join(chosen_lines)
 
 
 def _ranges(part: str) -> Iterator[tuple[int, int | None]]:
