@@ -14,7 +14,6 @@ import argparse
 import asyncio
 import json
 import sys
-import tarfile
 from collections import Counter
 from math import log
 from pathlib import Path
@@ -33,7 +32,7 @@ from bythebook.settings import Settings
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from training.books import from_pypi
+from training.books import from_pypi, unpack
 
 FACTS = Path(__file__).parent / "facts"
 SHARED = ("docusaurus-docs", "hf-course", "julia", "mdn-javascript", "sklearn", "turing-way")
@@ -50,12 +49,12 @@ Sample = tuple[str, float, float, bool, bool]
 
 
 async def library_of(book: str, data: Path, work: Path) -> Library:
-    folder = OWN.get(book, work / "books" / book)
-    if book in PYPI and not folder.exists():
-        from_pypi(*PYPI[book], folder)
-    elif not folder.exists():
-        with tarfile.open(data / "books" / f"{book}.tar.xz") as files:
-            files.extractall(folder, filter="data")
+    if book in PYPI:
+        folder = work / "books" / book
+        if not folder.exists():
+            from_pypi(*PYPI[book], folder)
+    else:
+        folder = OWN.get(book) or unpack(book, data / "books", work)
     library = await Library.open(Settings(home=work / "homes" / book))
     await library.ingest(folder, book_id=book)
     return library

@@ -170,7 +170,7 @@ def train_large(rows: Rows, reader: Reader, rate: float, how: argparse.Namespace
 
 
 def average(files: list[Path]) -> Reader:
-    """The mean of networks that were trained from one start: surer than each of them."""
+    """The mean of networks that were trained from one start."""
     readers = [load(file) for file in files]
     states = [reader.state_dict() for reader in readers]
     mean = {name: sum(state[name] for state in states) / len(states) for name in states[0]}

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-import asyncio
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from bythebook.library import Library
 from bythebook.models.search import SearchQuery
-from bythebook.reading.includes import Includes, part_of
+from bythebook.reading import source
+from bythebook.reading.includes import MOST_TOGETHER, Includes, part_of
 from bythebook.settings import Settings
 
 MAIN = "fn x() {}\n// ANCHOR: here\nfn main() {}\n// ANCHOR_END: here\n"
@@ -85,6 +88,39 @@ def test_a_file_that_includes_itself_ends(book: Path) -> None:
     assert filled(book, "{{#include one.md}}").count("again") <= 3
 
 
+def test_hidden_files_are_not_included(book: Path) -> None:
+    (book / ".env").write_text("the secret words")
+    assert filled(book, "{{#include ../.env}}") == ""
+
+
+def test_a_page_takes_so_much_and_no_more(book: Path) -> None:
+    (book / "listings" / "long.txt").write_text("word " * 30_000)
+    assert len(filled(book, "{{#include ../listings/long.txt}}\n" * 50)) <= MOST_TOGETHER + 100
+
+
+def test_windows_line_ends(book: Path) -> None:
+    page = "Before\r\n\r\n```{include} ../listings/out.txt\r\n```\r\n"
+    assert "printed words" in filled(book, page)
+    assert "printed words" in filled(book, ".. include:: ../listings/out.txt\r\n", "one.rst")
+
+
+PIECES = (
+    "{{#include ", "../listings/main.rs", ":", "1:2:3", ",", "}}", "\n", "```{literalinclude} ",
+    ":lines: 1-", "```", "--8<-- \"", "{* ", " ln[0:,9] *}", ".. include:: ", "<<< @/", "here",
+)  # fmt: skip
+
+
+@given(
+    st.lists(st.sampled_from(PIECES), max_size=12).map("".join), st.sampled_from([".md", ".rst"])
+)
+def test_nothing_that_is_written_stops_it(text: str, ending: str) -> None:
+    with TemporaryDirectory() as folder:
+        top = Path(folder).resolve()
+        (top / "listings").mkdir()
+        (top / "listings" / "main.rs").write_text(MAIN)
+        assert isinstance(Includes(top, top).fill(f"one{ending}", text), str)
+
+
 def test_a_page_without_includes_is_not_touched(book: Path) -> None:
     text = "No `{{ value }}`, no {* bold *} here.\n"
     assert filled(book, text) is text
@@ -96,12 +132,14 @@ def test_parts_of_a_file() -> None:
     assert part_of(MAIN, "nothing") == ""
 
 
-async def test_a_changed_include_is_ingested_again(book: Path, tmp_path: Path) -> None:
+async def test_a_changed_include_is_ingested_again(
+    book: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(source, "SETTLED_NS", 0)  # a file is settled once it is written
     page = "# One\n\nWhat the program prints when it runs:\n\n{{#include ../listings/out.txt}}\n"
     (book / "src" / "one.md").write_text(page)
     async with await Library.open(Settings(home=tmp_path / "home")) as library:
         await library.ingest(book, book_id="b")
-        await asyncio.sleep(2.1)  # so that the folder's times are settled
         first = await library.ingest(book, book_id="b")
         (book / "listings" / "out.txt").write_text("other words\n")
         second = await library.ingest(book, book_id="b")

@@ -70,8 +70,9 @@ class Extractor:
         quotes = [
             one for passage, readings in chosen.values() for one in quotes_of(passage, readings)
         ]
+        left = [quote for quote in quotes if quote.term or not said_before(quote, said)]
         # Where nothing is left to say, it is said again.
-        return [quote for quote in quotes if not said_before(quote, said)] or quotes
+        return quotes if all(quote.term for quote in left) else left
 
 
 async def _next(state: TurnState, passage: Passage) -> list[Quote]:

@@ -57,7 +57,7 @@ class Releaser:
         # Headings and introductions wait for something to introduce.
         self._waiting: list[tuple[str, list[_Borne]]] = []
         # A quoted entry's heading waits for what is said of it.
-        self._term = ""
+        self._term: Quote | None = None
         self._borne: dict[str, list[_Borne]] = {}
         self.sentences: list[Sentence] = []
         self.removed: list[tuple[str, tuple[str, ...]]] = []
@@ -83,15 +83,16 @@ class Releaser:
 
     def quote(self, quote: Quote) -> str:
         """Words of the book, taken from where they say: there is nothing to check."""
-        borne = _Borne(quote.passage, quote.start, quote.end, score=1.0)
         if quote.term:
-            self._term = quote.text + quote.gap
-            self._borne.setdefault(quote.passage.id, []).append(borne)
+            self._term = quote
             return ""
+        borne = _Borne(quote.passage, quote.start, quote.end, score=1.0)
         if not (quote.introduced and self.sentences):
-            term, self._term = self._term, ""
-            gap = "\n\n" if term else quote.gap
-            return self._release(gap + term + quote.text, [borne])
+            term, self._term = self._term, None
+            if term is None:
+                return self._release(quote.gap + quote.text, [borne])
+            named = _Borne(term.passage, term.start, term.end, score=1.0)
+            return self._release(f"{term.gap}{term.text}\n\n{quote.text}", [named, borne])
         self._borne[quote.passage.id].append(borne)
         self._written += quote.gap + quote.text
         self.sentences[-1] = replace(self.sentences[-1], end=len(self._written))

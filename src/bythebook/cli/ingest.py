@@ -96,7 +96,8 @@ async def ingest(
         else:
             job = await _with_progress_bar(library, source, book_id, mode)
         is_new = 0 < job.files_processed == job.total_files and not job.chunks_deleted
-        linkless = is_new and not (await library.book(job.book_id)).base_url
+        linkless = is_new and _has_manifest(source)
+        linkless = linkless and not (await library.book(job.book_id)).base_url
     for warning in job.warnings[:SHOWN_WARNINGS]:
         sys.stderr.write(f"Warning: {warning}\n")
     if len(job.warnings) > SHOWN_WARNINGS:
@@ -107,6 +108,11 @@ async def ingest(
         if linkless:
             sys.stderr.write(NO_ADDRESS)
     return job
+
+
+def _has_manifest(source: Path | str) -> bool:
+    """Whether there is a place to say where the book is published: not beside a single file."""
+    return Path(source).is_dir()
 
 
 async def _with_progress_bar(

@@ -35,7 +35,7 @@ class Quote:
 def quotes_of(passage: Passage, readings: Sequence[Reading]) -> list[Quote]:
     """The evidence of a passage for one or more questions, completed to what a person can use; its
     beginning where nobody read it. What speaks to a machine instead of a reader is no part."""
-    units = units_of(without_instructions(passage.text))
+    units = units_in(passage)
     if not readings:
         return list(rendered(passage, units, _beginning(units)))
     evidence: dict[int, float] = {}
@@ -45,6 +45,10 @@ def quotes_of(passage: Passage, readings: Sequence[Reading]) -> list[Quote]:
             if found.start < unit.end and unit.start < found.end and unit.kind != "heading":
                 evidence[place] = max(found.score, evidence.get(place, 0.0))
     return list(rendered(passage, units, complete(units, evidence)))
+
+
+def units_in(passage: Passage) -> list[Unit]:
+    return units_of(without_instructions(passage.text))
 
 
 def _beginning(units: Sequence[Unit]) -> list[int]:

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from bythebook.extractive.answer import Quote, rendered
+from bythebook.extractive.answer import Quote, rendered, units_in
 from bythebook.extractive.completion import MOST_LINES, WHOLE_LIST
-from bythebook.extractive.units import Unit, units_of
-from bythebook.grounding.instructions import without_instructions
 from bythebook.models.passage import Passage
 
 
@@ -16,17 +14,17 @@ def goes_on(quotes: Sequence[Quote]) -> bool:
     announces something, or a step."""
     if not quotes or quotes[-1].passage.metadata.next_chunk_id is None:
         return False
-    last = _units(quotes[-1].passage)[-1]
+    last = units_in(quotes[-1].passage)[-1]
     return quotes[-1].end >= last.end and (last.announces or bool(last.number))
 
 
 def continuation(passage: Passage, following: Passage) -> list[Quote]:
     """The block with which the next passage goes on."""
     done = passage.metadata.spans[-1].end
-    units = [unit for unit in _units(following) if _in_source(following, unit.start) >= done]
+    units = [unit for unit in units_in(following) if _in_source(following, unit.start) >= done]
     if not units or units[0].kind in ("heading", "sentence"):
         return []
-    last = _units(passage)[-1]
+    last = units_in(passage)[-1]
     if last.number and not units[0].number:
         return []
     block = [place for place, unit in enumerate(units) if unit.block == units[0].block]
@@ -34,10 +32,6 @@ def continuation(passage: Passage, following: Passage) -> list[Quote]:
     lines = sum(units[place].lines for place in block)
     fits = lines <= MOST_LINES if units[0].kind == "code" else words <= WHOLE_LIST
     return list(rendered(following, units, block)) if fits else []
-
-
-def _units(passage: Passage) -> list[Unit]:
-    return units_of(without_instructions(passage.text))
 
 
 def _in_source(passage: Passage, offset: int) -> int:

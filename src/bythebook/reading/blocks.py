@@ -17,7 +17,8 @@ from mdit_py_plugins.container import container_plugin
 from mdit_py_plugins.dollarmath import dollarmath_plugin
 
 from bythebook.reading.anchors import explicit_id
-from bythebook.reading.markup import Markup, Range, find_markup, mask
+from bythebook.reading.directives import Range
+from bythebook.reading.markup import Markup, find_markup, mask
 from bythebook.reading.source import BREAK, Source
 
 BlockKind = Literal["heading", "prose", "verbatim", "group"]

@@ -18,18 +18,26 @@ OPTIONS = re.compile(r"(?:[ \t>]*:[\w-]+:[^\r\n]*(?:\r\n?|\n))+")
 COLONS = re.compile(
     rf"{LINE_START}[ \t>]*:{{3,}}(?P<directive>\{{[A-Za-z][\w:.+-]*\}}[^\r\n]*)?[ \t]*{LINE_END}"
 )
-AS_CODE = frozenset(
-    "code code-block code-cell sourcecode literalinclude prompt parsed-literal math mermaid "
-    "ipython ipython3 doctest testcode jupyter-execute console".split()
-)
-LEFT_OUT = frozenset(
-    "toctree tableofcontents contents index image raw include bibliography eval-rst autoclass "
-    "autofunction automodule autosummary currentmodule youtube video div".split()
-)
+# Directives of Sphinx and its extensions that mean the same in reStructuredText and MyST: code, and
+# what is for the making of the page or stands in other files.
+SPHINX_CODE = "code code-block sourcecode prompt console code-tab ipython terminal".split()
+SPHINX_SILENT = (
+    "toctree automodule autoclass autofunction automethod autosummary highlight index "
+    "currentmodule module tabularcolumns graphviz plot image-map codeauthor"
+).split()
+AS_CODE = {
+    *SPHINX_CODE,
+    *"code-cell literalinclude parsed-literal math mermaid doctest testcode".split(),
+    *"ipython3 jupyter-execute".split(),
+}
+LEFT_OUT = {
+    *SPHINX_SILENT,
+    *"tableofcontents contents image raw include bibliography eval-rst youtube video div".split(),
+}
 # Julia's Documenter has marks of its own.
 DOCUMENTER = re.compile(r"[ \t]*@(?:meta|eval|setup|contents|index|docs|autodocs|raw)\b")
 # Their argument is no title: a file, or a way to lay out the page.
-UNTITLED = frozenset("figure grid tab-set table only container class sidebar-layout".split())
+UNTITLED = frozenset("figure grid tab-set table only container class".split())
 ROLE = re.compile(
     r"\{(?P<name>[A-Za-z][\w:.+-]*)\}(?P<ticks>`+)(?P<mark>[~!]?)(?P<text>[^`\r\n]+?)"
     r"(?P<target>[ \t]*<[^<>`\r\n]+>)?(?P=ticks)(?!`)"

@@ -10,23 +10,19 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
-DEEPEST = 3
-MOST_CHARACTERS = 200_000
-# Folders that generators look for included files in.
-FOLDERS = (
-    "",
-    "includes",
-    "_includes",
-    "snippets",
-    "_snippets",
-    "src",
-    "docs",
-    "assets",
-    "examples",
-)
+# Puts something in place of a placeholder of a page in this folder.
+Put = Callable[[re.Match[str], Path], str]
 
+DEEPEST = 3
+# Of one file, and of all that a page takes from others.
+MOST_CHARACTERS, MOST_TOGETHER = 200_000, 1_000_000
+# Folders that generators look for included files in.
+FOLDERS = ("", *"includes _includes snippets _snippets src docs assets examples".split())
+
+END = r"[ \t]*(?=\r?$)"
 PATH = r"[^\s\"'<>|*{}:]+"
 MDBOOK = re.compile(
     rf"\{{\{{#(?P<how>include|rustdoc_include|playground|playpen)[ \t]+(?P<path>{PATH})"
@@ -40,19 +36,19 @@ SNIPPET = re.compile(
     rf"\{{\{{[<%][ \t]*include[ \t]+(?:file=)?[\"']?(?P<hugo>{PATH})[\"']?[ \t]*[>%]\}}\}}"
     r"|\{\{[<%][ \t]*code(?:_sample|new)?[ \t][^}\r\n]*?"
     rf"file=\"(?P<code>{PATH})\"[^}}\r\n]*\}}\}}"
-    r")[ \t]*$",
+    rf"){END}",
     re.MULTILINE,
 )
 MYST = re.compile(
     r"^(?P<fence>`{3,}|:{3,})\{(?P<how>include|literalinclude)\}"
-    rf"[ \t]+(?P<path>{PATH})[ \t]*\n"
-    r"(?P<options>(?:[ \t]*:[\w-]+:[^\n]*\n|---\n(?:[^\n]*\n)*?---\n)*)[ \t]*(?P=fence)[ \t]*$",
+    rf"[ \t]+(?P<path>{PATH})[ \t]*\r?\n"
+    rf"(?P<options>(?:[ \t]*:[\w-]+:[^\n]*\n)*)[ \t]*(?P=fence){END}",
     re.MULTILINE,
 )
 RST = re.compile(
     r"^(?P<indent>[ \t]*)\.\.[ \t]+(?P<how>include|literalinclude)::"
     r"[ \t]+(?P<path>[^\s<>|*{}]+)[ \t]*"
-    r"(?P<options>(?:\n(?P=indent)[ \t]+:[\w-]+:[^\n]*)*)[ \t]*$",
+    rf"(?P<options>(?:\r?\n(?P=indent)[ \t]+:[\w-]+:[^\r\n]*)*){END}",
     re.MULTILINE,
 )
 OPTION = re.compile(r":?([\w-]+):[ \t]*([^\n]*)")
@@ -75,51 +71,51 @@ class Includes:
     top: Path
     root: Path
 
-    def fill(self, path: str, text: str, depth: int = 0) -> str:
+    def fill(self, path: str, text: str) -> str:
         """The page's text with what it includes. The same object where it includes nothing."""
-        folder = (self.root / path).parent
-        if path.endswith(".rst"):
-            return self._each(RST, text, folder, self._directive, depth)
+        return _Page(self.top).fill(self.root / path, text)
+
+
+class _Page:
+    """One page while it is filled: so much more may be put into it, so deep it has come."""
+
+    def __init__(self, top: Path) -> None:
+        self.top, self.room, self.depth = top, MOST_TOGETHER, 0
+
+    def fill(self, file: Path, text: str) -> str:
+        if file.suffix == ".rst":
+            return RST.sub(lambda found: self._directive(found, file.parent), text)
         filled = text
         for pattern, put in (
             (MDBOOK, self._mdbook),
             (SNIPPET, self._snippet),
             (MYST, self._directive),
         ):
-            filled = self._each(pattern, filled, folder, put, depth)
-        if filled is not text or "{{#" in text:
+            filled = pattern.sub(partial(self._put, put, file.parent), filled)
+        if filled != text or "{{#" in text:
             filled = EMPTY_FENCE.sub("", LEFT_OVER.sub("", filled))
         return text if filled == text else filled
 
-    def _each(
-        self,
-        pattern: re.Pattern[str],
-        text: str,
-        folder: Path,
-        put: Callable[[re.Match[str], Path, int], str],
-        depth: int,
-    ) -> str:
-        if depth >= DEEPEST or not pattern.search(text):
-            return text
-        return pattern.sub(lambda found: put(found, folder, depth), text)
+    def _put(self, put: Put, folder: Path, found: re.Match[str]) -> str:
+        return put(found, folder)
 
-    def _mdbook(self, found: re.Match[str], folder: Path, depth: int) -> str:
-        text = self._read(found["path"], folder, depth)
+    def _mdbook(self, found: re.Match[str], folder: Path) -> str:
+        text = self._read(found["path"], folder)
         return ANCHOR.sub("", part_of(text, found["part"] or "")).rstrip("\n")
 
-    def _snippet(self, found: re.Match[str], folder: Path, depth: int) -> str:
+    def _snippet(self, found: re.Match[str], folder: Path) -> str:
         names = ("path", "other", "vite", "hugo", "code")
         path = next(filter(None, (found[name] for name in names)))
         lines = LINES_OF.search(found["more"] or "")
-        text = self._read(path.removeprefix("@").lstrip("/"), folder, depth)
+        text = self._read(path.removeprefix("@").lstrip("/"), folder)
         text = part_of(text, lines[1] if lines else found["part"] or "").rstrip("\n")
         if found["other"] or found["vite"] or found["code"]:
-            text = fenced(text, path)
+            text = fenced(text, language_of(path))
         return indented(text, found["indent"])
 
-    def _directive(self, found: re.Match[str], folder: Path, depth: int) -> str:
+    def _directive(self, found: re.Match[str], folder: Path) -> str:
         options = {name: value.strip() for name, value in OPTION.findall(found["options"] or "")}
-        text = self._read(found["path"].lstrip("/"), folder, depth)
+        text = self._read(found["path"].lstrip("/"), folder)
         text = chosen(text, options).rstrip("\n")
         indent = found.groupdict().get("indent") or ""
         if found["how"] == "literalinclude" and text:
@@ -127,23 +123,34 @@ class Includes:
             if found.re is RST:
                 text = f".. code-block:: {language}\n\n{indented(text, '   ')}\n"
             else:
-                text = f"```{language}\n{text}\n```"
+                text = fenced(text, language)
         return indented(text, indent)
 
-    def _read(self, path: str, folder: Path, depth: int) -> str:
-        """The file's text, itself filled; nothing where there is none inside the book."""
-        for file in self._candidates(path, folder):
-            try:
-                if not file.is_file() or not file.resolve().is_relative_to(self.top):
-                    continue
-                text = file.read_text(encoding="utf-8")
-            except (OSError, ValueError):
-                continue
-            if len(text) <= MOST_CHARACTERS:
-                inside = file.resolve()
-                own = Includes(self.top, inside.parent)
-                return own.fill(inside.name, text, depth + 1)
-        return ""
+    def _read(self, path: str, folder: Path) -> str:
+        """The file's text, itself filled; nothing where there is none inside the book, or where
+        the page is full."""
+        file = next(filter(self._may_read, self._candidates(path, folder)), None)
+        if file is None or self.depth == DEEPEST:
+            return ""
+        try:
+            text = file.read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError):
+            return ""
+        if len(text) > min(self.room, MOST_CHARACTERS):
+            return ""
+        self.room -= len(text)
+        self.depth += 1
+        text = self.fill(file, text)
+        self.depth -= 1
+        return text
+
+    def _may_read(self, file: Path) -> bool:
+        """Whether it is a file of the book, and none that is hidden."""
+        try:
+            inside = file.resolve().relative_to(self.top)
+            return file.is_file() and not any(part.startswith(".") for part in inside.parts)
+        except (OSError, ValueError):
+            return False
 
     def _candidates(self, path: str, folder: Path) -> Iterator[Path]:
         """Beside the page first, then in each folder above it."""
@@ -174,8 +181,9 @@ def part_of(text: str, part: str) -> str:
 
 def _ranges(part: str) -> Iterator[tuple[int, int | None]]:
     for piece in part.split(","):
-        first, colon, last = piece.partition(":")
-        yield int(first or 1), (int(last) if last else None) if colon else int(first or 1)
+        first, *rest = piece.split(":")
+        last = rest[0] if rest else first
+        yield max(int(first or 1), 1), int(last) if last else None
 
 
 def chosen(text: str, options: dict[str, str]) -> str:
@@ -194,8 +202,8 @@ def language_of(path: str) -> str:
     return LANGUAGES.get(ending, ending)
 
 
-def fenced(text: str, path: str) -> str:
-    return f"```{language_of(path)}\n{text}\n```" if text else ""
+def fenced(text: str, language: str) -> str:
+    return f"```{language}\n{text}\n```" if text else ""
 
 
 def indented(text: str, indent: str) -> str:

@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from bythebook.reading.directives import (
+    Range,
     beside_code,
     colon_fences,
     is_order,
@@ -23,8 +24,6 @@ from bythebook.reading.directives import (
 )
 from bythebook.reading.source import BREAK, LINE_BREAK, LINE_END, LINE_START, Source
 from bythebook.reading.tags import TagReader
-
-Range = tuple[int, int]
 
 FENCE_OPEN = re.compile(
     rf"{LINE_START}(?: {{0,3}}(?P<comment><!--|\{{/\*)|"

@@ -23,8 +23,6 @@ READER, SEARCH, BIAS = 0.78, 0.24, -0.26
 ANSWERS = 0.15
 # The best passages score a little above the confidence, in their order.
 SPREAD = 0.05
-
-
 # Pages that tell what changed: they say much that was so once. Asked about something else, the
 # book's other pages come first unless they are that much less likely to answer.
 CHANGES = 0.3
@@ -34,8 +32,8 @@ RELEASE_NOTES = re.compile(
     re.IGNORECASE,
 )
 ABOUT_CHANGES = re.compile(
-    r"\b(?:versions?|releases?|released|changed?|changes|new|since|upgrad\w+|deprecated|removed|"
-    r"migrat\w+|latest|history)\b",
+    r"\b(?:changed|changelog|what(?:['’]s| is) new|new in|releases?|released|deprecated|since when|"
+    r"(?:since|in|which) version|upgrad\w+|migrat\w+)\b",
     re.IGNORECASE,
 )
 

@@ -15,6 +15,8 @@ from docutils.parsers.rst import Directive, directives, roles
 from docutils.parsers.rst.languages import en as english
 from docutils.utils import new_document
 
+from bythebook.reading.directives import SPHINX_CODE, SPHINX_SILENT
+
 DOMAINS = ("", "py:", "c:", "cpp:", "js:", "std:", "rst:")
 OBJECTS = (
     "func class meth mod attr data exc obj const any type member macro struct enum function method "
@@ -27,16 +29,9 @@ AS_TEXT = (
     "ref doc term numref eq guilabel menuselection dfn download abbr newsgroup manpage cite issue "
     "any-text"
 ).split()
-LEFT_OUT = (
-    "toctree literalinclude automodule autoclass autofunction automethod autosummary highlight "
-    "index currentmodule module tabularcolumns graphviz plot image-map codeauthor"
-).split()
 CONTENT_ONLY = "only glossary hlist tabs tab-set grid ifconfig container".split()
 # Their argument is the name of a tab or box.
 TITLED = "tab tab-item group-tab dropdown details card grid-item-card collapse".split()
-AS_CODE_BLOCK = (
-    "code code-block sourcecode prompt console code-tab ipython terminal cmdoption-code".split()
-)
 BOXES = "seealso versionadded versionchanged deprecated todo".split()
 # What an entry's options say to a reader.
 TOLD = {"type", "default", "required", "choices"}
@@ -55,11 +50,11 @@ def know_sphinx_names() -> None:
     for name in AS_TEXT:
         for domain in ("", "std:"):
             roles.register_canonical_role(f"{domain}{name}", _shown_as(nodes.inline))
-    for name in AS_CODE_BLOCK:
+    for name in SPHINX_CODE:
         directives.register_directive(name, _Code)
     for name in TITLED:
         directives.register_directive(name, _Titled)
-    for name in LEFT_OUT:
+    for name in (*SPHINX_SILENT, "literalinclude"):
         directives.register_directive(name, _Nothing)
     for name in (*CONTENT_ONLY, *BOXES):
         directives.register_directive(name, _Box)
