@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from bythebook.grounding.check import is_connective
+from bythebook.grounding.connective import is_connective
 from bythebook.language.units import split_units
 
 Head = Literal["answers", "supports"]

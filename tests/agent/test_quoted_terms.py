@@ -5,6 +5,7 @@ from __future__ import annotations
 from bythebook.agent.release import Releaser
 from bythebook.agent.rounds import Rounds
 from bythebook.extractive.answer import Quote
+from bythebook.grounding.verifier import Verifier
 from seeds.seed_samples import passage
 
 TEXT = "--port\n\nThe port to listen on."
@@ -15,13 +16,13 @@ def term() -> Quote:
 
 
 def test_a_term_alone_is_neither_shown_nor_cited() -> None:
-    releaser = Releaser([], "en", "Which port?", Rounds())
+    releaser = Releaser([], Verifier(None, "en"), Rounds())
     assert releaser.quote(term()) == ""
     assert releaser.citations == ()
 
 
 def test_a_term_is_shown_and_cited_with_its_text() -> None:
-    releaser = Releaser([], "en", "Which port?", Rounds())
+    releaser = Releaser([], Verifier(None, "en"), Rounds())
     releaser.quote(term())
     shown = releaser.quote(Quote(TEXT[8:], passage(text=TEXT), 8, len(TEXT)))
     assert shown == "--port\n\nThe port to listen on [1]."

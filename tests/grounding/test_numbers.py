@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from bythebook.grounding.numbers import numbers_of
+from bythebook.grounding.numbers import numbers_of, same_quantity
 
 
 def values(text: str) -> list[tuple[str, str]]:
@@ -64,3 +64,21 @@ def test_digits_in_a_name_are_no_number(text: str) -> None:
 def test_the_word_one_is_rarely_a_number() -> None:
     assert numbers_of("the right one", with_one=False) == []
     assert [number.value for number in numbers_of("one meter", with_one=False)] == ["1"]
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "same"),
+    [
+        ("2000 ms", "2 seconds", True),
+        ("90 minutes", "1.5 hours", True),
+        ("100 degrees Celsius", "100 °C", True),
+        ("2 GB", "2000 MB", True),
+        ("8", "8 bits", True),
+        ("8 bits", "8", False),
+        ("100 degrees Fahrenheit", "100 °C", False),
+        ("2 minutes", "2 seconds", False),
+        ("1.2.3", "1.2.4", False),
+    ],
+)
+def test_quantities_in_other_units(one: str, other: str, same: bool) -> None:
+    assert same_quantity(numbers_of(one)[0], numbers_of(other)[0]) is same

@@ -20,7 +20,7 @@ from pydantic import SecretStr
 from bythebook.agent.assistant import Assistant
 from bythebook.agent.events import Done, Terminal, Token
 from bythebook.agent.prompts import LOW_CONFIDENCE
-from bythebook.grounding.check import is_connective
+from bythebook.grounding.connective import is_connective
 from bythebook.library import Library, sample_book
 from bythebook.models.answer import Answer, Sentence
 from bythebook.models.conversation import Conversation

@@ -9,6 +9,7 @@ from scripts.expressions import expressions
 
 from bythebook.agent.release import Releaser
 from bythebook.agent.rounds import Rounds
+from bythebook.grounding.verifier import Verifier
 from bythebook.language.calm import calm
 from bythebook.language.units import LONGEST_UNIT, UnitStream
 
@@ -44,9 +45,10 @@ async def test_an_endless_sentence_comes_in_pieces_and_is_not_shown(size: int, s
     units = stream.feed(text)
     assert len(stream._text) < LONGEST_UNIT
     assert "".join([*units, *stream.finish()]) == text
-    releaser = Releaser([], "en", "What?", Rounds())
+    releaser = Releaser([], Verifier(None, "en"), Rounds())
     assert not [shown async for shown in releaser.feed(text)]
     assert not [shown async for shown in releaser.finish()]
+    assert not list(releaser.conclude())
 
 
 def test_no_expression_repeats_a_repetition() -> None:

@@ -13,6 +13,7 @@ from bythebook.agent.turn import TurnState
 from bythebook.agent.writer import Writer
 from bythebook.errors import ModelError
 from bythebook.extractive.answer import Quote
+from bythebook.grounding.verifier import Verifier
 from bythebook.language.detect import language_name
 from bythebook.models.answer import Answer, Status
 from bythebook.models.conversation import Conversation
@@ -41,8 +42,7 @@ class Answering:
         self._translates = asked.language is not None and not writer.quotes
         self._releaser = Releaser(
             state.passages,
-            asked.book.language,
-            asked.question,
+            Verifier(state.library.reader, asked.book.language, asked.question),
             state.rounds,
             translated=self._translates,
         )
@@ -60,6 +60,8 @@ class Answering:
             raise self._state.problem
         with span("verify", since=self._first_words_at) as told:
             await self._show(self._releaser.finish(complete=not self._cut))
+            for shown in self._releaser.conclude():
+                self._state.emit(Token(shown))
             answer = self._conclude("fallback" if self._cut else status)
             told.note(
                 sentences=len(answer.sentences),

@@ -2,27 +2,31 @@
 
 The unit of trust is the sentence (language.units). Each is checked against the passages it cites;
 a marker that points to the wrong passage is set right, one that points nowhere is dropped, and a
-sentence that no passage bears is never shown. What was shown is never taken back.
+sentence that no passage bears is never shown. Where such a sentence may still be mended, what comes
+behind it waits, so that the answer keeps its order. What was shown is never taken back.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import AsyncIterator, Iterable, Sequence
+from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from bythebook.agent.markers import Marked, put_markers, take_markers
 from bythebook.agent.rounds import Rounds
 from bythebook.extractive.answer import Quote
-from bythebook.grounding.check import Support, check, is_connective
+from bythebook.grounding.connective import is_connective
 from bythebook.grounding.translation import check_quote, facts_agree
-from bythebook.language.units import LONGEST_UNIT, UnitStream
+from bythebook.grounding.verifier import Verdict, Verifier
+from bythebook.language.units import LONGEST_UNIT, UnitStream, split_units
 from bythebook.models.answer import Citation, Sentence
 from bythebook.models.passage import Passage
 
 HEADING = re.compile(r"#{1,6}\s")
 UNFINISHED = re.compile(r"[^\s.!?:…。！？\"'”’»)\]*_`~|>]\s*$")
 WORDLESS = re.compile(r"[\W_]*")
+# Of the passages that a sentence does not cite, those with most of its words are asked.
+MOST_OTHERS = 2
 
 
 @dataclass(frozen=True)
@@ -35,27 +39,40 @@ class _Borne:
     score: float
 
 
+@dataclass(frozen=True)
+class Held:
+    """A unit that was checked and not shown yet. It fails where `reasons` say why; `nearest` is
+    where the reader would look for it if it is `unsure`."""
+
+    unit: str
+    borne: tuple[_Borne, ...] = ()
+    introduces: bool = False
+    reasons: tuple[str, ...] = ()
+    nearest: _Borne | None = None
+    unsure: bool = False
+
+
 class Releaser:
     """Takes a model's text as it comes and gives back the text a reader may see."""
 
     def __init__(
         self,
         passages: Sequence[Passage],
-        language: str,
-        question: str,
+        verifier: Verifier,
         rounds: Rounds,
+        *,
         translated: bool = False,
+        mends: bool = False,
     ) -> None:
         self._passages = passages
-        self._language = language
-        self._question = question
+        self._verifier = verifier
         self._rounds = rounds
         self._translated = translated
+        self._mends = mends
         self._units = UnitStream()
         self._written = ""
         self._gap = ""
-        # Headings and introductions wait for something to introduce.
-        self._waiting: list[tuple[str, list[_Borne]]] = []
+        self._queue: list[Held] = []
         # A quoted entry's heading waits for what is said of it.
         self._term: Quote | None = None
         self._borne: dict[str, list[_Borne]] = {}
@@ -74,6 +91,11 @@ class Releaser:
         return tuple(
             _citation(number, borne) for number, borne in enumerate(self._borne.values(), 1)
         )
+
+    @property
+    def failed(self) -> list[Held]:
+        """What waits to be mended, in order."""
+        return [held for held in self._queue if held.reasons]
 
     async def feed(self, text: str) -> AsyncIterator[str]:
         """Released text, in order."""
@@ -108,28 +130,65 @@ class Releaser:
             async for shown in self._take(unit):
                 yield shown
 
+    def accept(self, held: Held) -> None:
+        """Somebody who may judge it has found that the nearest place says it."""
+        if held.nearest:
+            accepted = replace(held, reasons=(), borne=(held.nearest,))
+            self._queue[self._queue.index(held)] = accepted
+
+    async def restate(self, held: Held, text: str) -> None:
+        """Put other words in its place; what they say is checked like everything else."""
+        lead, _, tail = _parts(held.unit)
+        units = split_units(text.strip())
+        checked = [await self._check(unit) for unit in units if not _is_wordless(unit)]
+        if checked and not any(one.reasons for one in checked):
+            checked[0] = replace(checked[0], unit=lead + checked[0].unit.lstrip())
+            checked[-1] = replace(checked[-1], unit=checked[-1].unit.rstrip() + tail)
+            at = self._queue.index(held)
+            self._queue[at : at + 1] = checked
+
+    def conclude(self) -> Iterator[str]:
+        """Everything that waits, without what fails for good."""
+        yield from self._drain(last=True)
+
     async def _take(self, unit: str) -> AsyncIterator[str]:
-        if len(unit) >= LONGEST_UNIT:  # no sentence, table or listing of a passage is so long
-            self._remove(unit, ("it is too long to be checked",))
-            return
-        marked = take_markers(unit)
-        body = marked.text.strip()
-        if WORDLESS.fullmatch(body):  # rules, stray markers
+        if _is_wordless(unit):  # rules, stray markers
             self._widen_gap(unit)
             return
-        borne, reasons = await self._bear(body, marked)
-        introduces = body.endswith(":") or bool(HEADING.match(body))
-        if not borne and not is_connective(body):
-            self._remove(unit, reasons)
-        elif introduces or not borne:
-            self._waiting.append((unit, borne))
-        else:
-            waiting, self._waiting = self._waiting, []
-            for earlier, bearing in waiting:
-                yield self._release(earlier, bearing)
-            yield self._release(unit, borne)
+        self._queue.append(await self._check(unit))
+        for shown in self._drain(last=False):
+            yield shown
 
-    async def _bear(self, body: str, marked: Marked) -> tuple[list[_Borne], tuple[str, ...]]:
+    def _drain(self, last: bool) -> Iterator[str]:
+        """Release from the front of the queue. Headings and introductions wait for something to
+        introduce."""
+        waiting: list[Held] = []
+        while self._queue and (last or not (self._mends and self._queue[0].reasons)):
+            held = self._queue.pop(0)
+            if held.reasons:
+                self.removed.append((held.unit.strip(), held.reasons))
+                self._widen_gap(held.unit)
+            elif held.introduces:
+                waiting.append(held)
+            else:
+                for each in (*waiting, held):
+                    yield self._release(each.unit, each.borne)
+                waiting = []
+        if not last:
+            self._queue[:0] = waiting
+
+    async def _check(self, unit: str) -> Held:
+        if len(unit) >= LONGEST_UNIT:  # no sentence, table or listing of a passage is so long
+            return Held(unit, reasons=("it is too long to be checked",))
+        marked = take_markers(unit)
+        body = marked.text.strip()
+        if is_connective(body):
+            return Held(unit, introduces=True)
+        held = await self._bear(unit, body, marked)
+        introduces = body.endswith(":") or bool(HEADING.match(body))
+        return replace(held, introduces=introduces and not held.reasons)
+
+    async def _bear(self, unit: str, body: str, marked: Marked) -> Held:
         """The passages that bear it: of those it cites, else of all that were retrieved."""
         cited = [
             self._passages[number - 1]
@@ -137,48 +196,53 @@ class Releaser:
             if 0 < number <= len(self._passages)
         ]
         if self._translated and marked.quotes:
-            return self._bear_translation(body, marked.quotes, [*cited, *self._passages])
-        others = [passage for passage in self._passages if passage not in cited]
-        reasons: tuple[str, ...] = ()
-        for candidates in (cited, others):
-            checked = [(passage, await self._check(body, passage)) for passage in candidates]
-            bearing = [_where(passage, found) for passage, found in checked if found.supported]
-            if bearing:
-                if candidates is others:
-                    bearing = [max(bearing, key=lambda each: each.score)]
-                return bearing, ()
-            reasons = reasons or next((found.reasons for _, found in checked), ())
-        return [], reasons or ("no passage bears it",)
+            return self._bear_translation(unit, body, marked.quotes, [*cited, *self._passages])
+        checked = [(passage, await self._verdict(body, passage)) for passage in cited]
+        bearing = [_where(passage, found) for passage, found in checked if found.supported]
+        if not bearing and len(cited) > 1:
+            together = await self._verifier.check_together(body, cited[:2])
+            if together.supported:
+                bearing = [_where(passage, found) for passage, found in checked[:2]]
+        if not bearing:
+            others = [passage for passage in self._passages if passage not in cited]
+            others.sort(key=lambda each: -self._verifier.holds(body, each))
+            for passage in others[: MOST_OTHERS + (not cited)]:
+                found = await self._verdict(body, passage)
+                checked.append((passage, found))
+                if found.supported:
+                    bearing = [_where(passage, found)]
+                    break
+        if bearing or not checked:
+            return Held(unit, tuple(bearing), reasons=() if bearing else ("no passage bears it",))
+        passage, best = max(checked, key=lambda each: each[1].score)
+        told = checked[0][1].reasons
+        return Held(unit, reasons=told, nearest=_where(passage, best), unsure=best.unsure)
 
-    async def _check(self, body: str, passage: Passage) -> Support:
-        await self._rounds.next()  # each takes milliseconds
-        return check(body, evidence_of(passage), self._language, question=self._question)
+    async def _verdict(self, body: str, passage: Passage) -> Verdict:
+        await self._rounds.next()  # what is done before the reader is asked takes milliseconds
+        return await self._verifier.check(body, passage)
 
     def _bear_translation(
-        self, body: str, quotes: Iterable[str], passages: Sequence[Passage]
-    ) -> tuple[list[_Borne], tuple[str, ...]]:
+        self, unit: str, body: str, quotes: Iterable[str], passages: Sequence[Passage]
+    ) -> Held:
         """In another language, the words that are translated are what can be verified."""
         borne: list[_Borne] = []
         for quote in quotes:
             if reasons := facts_agree(body, quote):
-                return [], reasons
+                return Held(unit, reasons=reasons)
             places = ((passage, check_quote(quote, passage.text)) for passage in passages)
             found = next(((passage, place) for passage, place in places if place), None)
             if found is None:
-                return [], ("the quoted words are not in the book",)
+                return Held(unit, reasons=("the quoted words are not in the book",))
             borne.append(_Borne(found[0], *found[1], score=1.0))
-        return borne, ()
-
-    def _remove(self, unit: str, reasons: tuple[str, ...]) -> None:
-        self.removed.append((unit.strip(), reasons))
-        self._widen_gap(unit)
+        return Held(unit, tuple(borne))
 
     def _widen_gap(self, unit: str) -> None:
         """Where something is left out, the wider of the gaps around it stays."""
         lead, _, tail = _parts(unit)
         self._gap = max(self._gap, lead, tail, key=lambda gap: (gap.count("\n"), len(gap)))
 
-    def _release(self, unit: str, borne: list[_Borne]) -> str:
+    def _release(self, unit: str, borne: Sequence[_Borne]) -> str:
         lead, body, tail = _parts(unit)
         for each in borne:
             self._borne.setdefault(each.passage.id, []).append(each)
@@ -199,21 +263,13 @@ def _is_finished(unit: str) -> bool:
     return bool(marked.numbers) or not UNFINISHED.search(marked.text)
 
 
-def evidence_of(passage: Passage) -> str:
-    """What may bear a sentence: the passage and the headings it stands under."""
-    return f"{_headings(passage)}{passage.text}"
+def _is_wordless(unit: str) -> bool:
+    return bool(WORDLESS.fullmatch(take_markers(unit).text.strip()))
 
 
-def _headings(passage: Passage) -> str:
-    return " › ".join(passage.metadata.heading_path) + "\n\n"
-
-
-def _where(passage: Passage, found: Support) -> _Borne:
-    """The stretch within the passage itself; what only the headings say points to its start."""
-    shift = len(_headings(passage))
-    start, end = max(0, found.start - shift), max(0, found.end - shift)
-    if start >= end:
-        start, end = 0, len(passage.text)
+def _where(passage: Passage, found: Verdict) -> _Borne:
+    """What only the headings say points to the whole passage."""
+    start, end = (found.start, found.end) if found.end else (0, len(passage.text))
     return _Borne(passage, start, end, found.score)
 
 

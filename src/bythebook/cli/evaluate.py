@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -116,10 +117,19 @@ def _tell(measured: Measured, report: Path | None, details: bool, as_json: bool)
 
 
 def _judge_sentences(file: Path, limit: int | None, report: Path | None, as_json: bool) -> None:
-    from bythebook.evaluation.sentence_check import check_figures, judge_file
+    from bythebook.evaluation.sentence_check import Judged, check_figures, judge_file
+    from bythebook.reader.reader import Reader
+    from bythebook.settings import load_settings
+
+    async def judge(on_row: Callable[[int, int], None]) -> list[Judged]:
+        settings = load_settings()
+        if settings.reader == "off":
+            return await judge_file(file, None, limit, on_row)
+        async with Reader.open(settings) as reader:
+            return await judge_file(file, reader, limit, on_row)
 
     with steps() as on_step:
-        judged = judge_file(file, limit, lambda done, all: on_step("Checking", done, all))
+        judged = asyncio.run(judge(lambda done, all: on_step("Checking", done, all)))
     document: dict[str, Any] = {"file": file.name, **check_figures(judged)}
     if report is not None:
         from bythebook.evaluation.report import write_check_report

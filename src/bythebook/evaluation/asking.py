@@ -9,6 +9,7 @@ from bythebook.agent.assistant import Assistant
 from bythebook.errors import BookError, InputError
 from bythebook.evaluation.outcome import Outcome, outcome_of
 from bythebook.evaluation.question import Question, headings_of, same_heading
+from bythebook.grounding.verifier import Verifier
 from bythebook.ingestion.points import all_points, book_filter
 from bythebook.library import Library
 from bythebook.models.book import BookInfo
@@ -52,8 +53,9 @@ async def _ask(assistant: Assistant, book: BookInfo, question: Question) -> Outc
     searches = (call.query for call in answer.tool_calls if call.error is None)
     query = next(searches, question.text)
     found = await assistant.library.search(_search(query, book))
-    return outcome_of(
-        question, answer, query, found.passages, found.coverage, milliseconds, book.language
+    verifier = Verifier(assistant.library.reader, book.language, question.text)
+    return await outcome_of(
+        question, answer, query, found.passages, found.coverage, milliseconds, verifier
     )
 
 

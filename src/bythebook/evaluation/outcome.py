@@ -10,7 +10,8 @@ from typing import Literal
 from bythebook.evaluation.facts import Conveyed, conveyed
 from bythebook.evaluation.metrics import sentence_f1, token_f1
 from bythebook.evaluation.question import Question
-from bythebook.grounding.check import check, is_connective
+from bythebook.grounding.connective import is_connective
+from bythebook.grounding.verifier import Verifier
 from bythebook.models.answer import Answer, Citation, Sentence
 from bythebook.models.passage import Passage
 
@@ -87,19 +88,19 @@ class Outcome:
         return "right place cited second" if self.cited_right else "answered from another place"
 
 
-def outcome_of(
+async def outcome_of(
     question: Question,
     answer: Answer,
     query: str,
     passages: Sequence[Passage],
     coverage: float,
     milliseconds: float,
-    language: str,
+    verifier: Verifier,
 ) -> Outcome:
     numbered = {citation.number: citation for citation in answer.citations}
     said = [] if answer.refused else [shown for shown in answer.sentences if _claims(answer, shown)]
     texts = [answer.text[shown.start : shown.end] for shown in said]
-    supported = [_is_supported(answer, shown, numbered, language) for shown in said]
+    supported = [await _is_supported(answer, shown, numbered, verifier) for shown in said]
     compared = not answer.refused and question.covered is not False
     quoted = [text for text in texts if not TITLE.fullmatch(text)]
     return Outcome(
@@ -145,20 +146,16 @@ def _claims(answer: Answer, shown: Sentence) -> bool:
     return bool(shown.citations) or not is_connective(answer.text[shown.start : shown.end])
 
 
-def _is_supported(
-    answer: Answer, shown: Sentence, numbered: dict[int, Citation], language: str
+async def _is_supported(
+    answer: Answer, shown: Sentence, numbered: dict[int, Citation], verifier: Verifier
 ) -> bool:
-    """Checked again from the text as the reader sees it: one of the passages it cites, under its
-    headings, must bear the whole sentence."""
+    """Checked again from the text as the reader sees it: the passages it cites, one of them or two
+    together, must bear the whole sentence."""
     claim = answer.text[shown.start : shown.end]
     for number in shown.citations:
         claim = re.sub(rf"\s*\[{number}\]", "", claim)
     passages = [numbered[number].passage for number in shown.citations if number in numbered]
-    return any(
-        check(claim, _evidence(passage), language, question=answer.question).supported
-        for passage in passages
-    )
-
-
-def _evidence(passage: Passage) -> str:
-    return f"{' › '.join(passage.metadata.heading_path)}\n\n{passage.text}"
+    for passage in passages:
+        if (await verifier.check(claim, passage)).supported:
+            return True
+    return len(passages) > 1 and (await verifier.check_together(claim, passages)).supported

@@ -16,7 +16,7 @@ from bythebook.evaluation.metrics import auroc, bins_of, roc_curve
 from bythebook.evaluation.outcome import Outcome
 from bythebook.evaluation.plots import distributions, reliability_diagram, roc_plot
 from bythebook.evaluation.sentence_check import Judged, scores
-from bythebook.grounding.check import SUPPORTED
+from bythebook.grounding.verifier import SUPPORTED
 from bythebook.retrieval.calibration import THRESHOLD
 
 FILE = "report.html"

@@ -3,12 +3,12 @@
 begin: a response and the knowledge it should rest on. Fully attributable ones count as faithful,
     the others and generic ones do not; the whole response is checked.
 mtrag_human_eval: an answer and its contexts. A mean rating of at least 3.5 of 4 is faithful; every
-    sentence is checked against the context that bears it best, and the least score counts.
+    sentence is checked against the context that bears it best, and the mean score counts.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean
@@ -18,12 +18,16 @@ from bythebook.errors import InputError
 from bythebook.evaluation.figures import DIGITS
 from bythebook.evaluation.folder import json_lines
 from bythebook.evaluation.metrics import auroc, best_split
-from bythebook.grounding.check import SUPPORTED, Support, check, is_connective
+from bythebook.grounding.connective import is_connective
+from bythebook.grounding.verifier import SUPPORTED, Verdict, Verifier
 from bythebook.language.units import split_units
+from bythebook.reader.reader import Reader
 
 FAITHFUL = 3.5
 ATTRIBUTABLE = "Fully attributable"
+LANGUAGE = "en"
 OnRow = Callable[[int, int], None]
+Row = dict[str, Any]
 
 
 @dataclass(frozen=True)
@@ -38,8 +42,11 @@ class Judged:
     reason: str = ""
 
 
-def judge_file(
-    file: Path, limit: int | None = None, on_row: OnRow = lambda _done, _all: None
+async def judge_file(
+    file: Path,
+    reader: Reader | None,
+    limit: int | None = None,
+    on_row: OnRow = lambda _done, _all: None,
 ) -> list[Judged]:
     """Every row that can be judged; one without contexts or claims can't."""
     rows = json_lines(_only_file(file), ("response",))
@@ -49,7 +56,7 @@ def judge_file(
     judged: list[Judged] = []
     for number, row in enumerate(rows, 1):
         try:
-            found = judge(row)
+            found = await judge(row, reader)
         except (KeyError, TypeError, ValueError, IndexError) as problem:
             raise InputError(f"Row {number} of {file} has no usable {problem}.") from problem
         if found is not None:
@@ -69,8 +76,8 @@ def _only_file(path: Path) -> Path:
 
 
 def _judge_for(
-    file: Path, rows: Sequence[dict[str, Any]]
-) -> Callable[[dict[str, Any]], Judged | None]:
+    file: Path, rows: Sequence[Row]
+) -> Callable[[Row, Reader | None], Awaitable[Judged | None]]:
     first = rows[0] if rows else {}
     if {"knowledge", "begin_label"} <= first.keys():
         return _begin
@@ -83,34 +90,42 @@ def _judge_for(
     )
 
 
-def _begin(row: dict[str, Any]) -> Judged | None:
-    found = check(row["response"], row["knowledge"], question=row.get("message", ""))
+async def _begin(row: Row, reader: Reader | None) -> Judged | None:
+    verifier = Verifier(reader, LANGUAGE, row.get("message", ""))
+    found = await _whole(row["response"], row["knowledge"], verifier)
     label = str(row["begin_label"])
     return _judged(row["response"], label == ATTRIBUTABLE, [found], label)
 
 
-def _rated(row: dict[str, Any]) -> Judged | None:
+async def _whole(response: str, knowledge: str, verifier: Verifier) -> Verdict:
+    """A response of several sentences, as far as its weakest one is borne."""
+    said = [unit for unit in split_units(response) if not is_connective(unit)]
+    verdicts = [await verifier.check(unit, knowledge) for unit in said or [response]]
+    return min(verdicts, key=lambda one: (one.supported, one.score))
+
+
+async def _rated(row: Row, reader: Reader | None) -> Judged | None:
     texts = [context["text"] for context in row["contexts"]]
     said = [unit for unit in split_units(row["response"]) if not is_connective(unit)]
     if not texts or not said:
         return None
-    question = row["input"][-1]["text"]
+    verifier = Verifier(reader, LANGUAGE, row["input"][-1]["text"])
     rating = fmean(float(grade) for grade in row["human"]["faithfulness"].values())
-    checked = [_best(unit, texts, question) for unit in said]
+    checked = [await _best(unit, texts, verifier) for unit in said]
     return _judged(row["response"], rating >= FAITHFUL, checked, f"rated {rating:.1f}")
 
 
-def _best(claim: str, texts: Sequence[str], question: str) -> Support:
-    verdicts = (check(claim, text, question=question) for text in texts)
+async def _best(claim: str, texts: Sequence[str], verifier: Verifier) -> Verdict:
+    verdicts = [await verifier.check(claim, text) for text in texts]
     return max(verdicts, key=lambda verdict: (verdict.supported, verdict.score))
 
 
-def _judged(text: str, faithful: bool, checked: Sequence[Support], label: str) -> Judged:
+def _judged(text: str, faithful: bool, checked: Sequence[Verdict], label: str) -> Judged:
     weakest = min(checked, key=lambda one: (one.supported, one.score))
     return Judged(
         text=text,
         faithful=faithful,
-        score=min(one.score for one in checked),
+        score=fmean(one.score for one in checked),
         passes=all(one.supported for one in checked),
         label=label,
         reason=weakest.reasons[0] if weakest.reasons else "",

@@ -16,7 +16,9 @@ _MACHINE = (
 )
 # Only a command counts: "the page has to tell users that ..." is about a page.
 _COMMAND = r"(?:^|[.!?:;\"“”'(>*\-]\s*|\b(?:please|always|you must|you should|instead|now|then)\s+)"
-_USER = r"(?:the |any |every )?(?:users?|readers?|askers?|humans?|person asking)"
+# One of them is whoever asks; "tell users that ..." is said to people who write for users.
+_USER = r"(?:the |any |every )(?:user|reader|asker|human|person asking)"
+_USERS = r"(?:the |any |every )?(?:users?|readers?|askers?|humans?|person asking)"
 _DROP = ("ignore ", "disregard ", "forget ")
 # What to look for, behind words of which one is in whatever matches: most passages have few of
 # them, and the other patterns need not even be compiled.
@@ -75,8 +77,8 @@ STEERING: tuple[tuple[tuple[str, ...], str], ...] = (
     # what it shall say or hide
     (
         ("tell ", "convince ", "persuade ", "trick ", "inform ", "assure ", "warn "),
-        rf"{_COMMAND}(?:tell|convince|persuade|trick|inform|assure|warn) {_USER} (?:that|to|they"
-        r"|their|there|it|this|about how)\b",
+        rf"{_COMMAND}(?:(?:tell|inform|assure|warn) {_USER}|(?:convince|persuade|trick) {_USERS}) "
+        r"(?:that|to|they|their|there|it|this|about how)\b",
     ),
     (
         (" cite", " quote", " mention", " reveal", " disclose"),

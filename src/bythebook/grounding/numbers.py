@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from math import isclose
 
 # A word that holds digits (RT-2, mu2) is a name, not a number.
 SCAN = re.compile(
@@ -12,6 +13,7 @@ SCAN = re.compile(
     r"|(?P<currency>[$€£])?(?P<sign>(?<![\w)])[-−])?[vV]?"
     r"(?P<digits>\d+(?:[.,]\d+)*)(?P<suffix>\s?%|\s?°[CF]?|[^\W\d_]+(?:/\w+)?)?"
 )
+WORD = re.compile(r"[^\W\d_]+|[%°]")
 THOUSANDS = re.compile(r"[1-9]\d{0,2}(?:,\d{3})+(?:\.\d+)?$")
 BETWEEN = re.compile(r"\s*(?:to|and|or|through|bis|und|oder|[-–—/,])\s*$", re.IGNORECASE)
 
@@ -52,6 +54,21 @@ UNITS = {
     if ":" in group
     for unit, words in [group.strip().split(":", 1)]
     for word in words.split()
+}
+
+
+# Units of one kind, each as so many of the first.
+_KINDS = """
+ns 1 us 1e3 ms 1e6 s 1e9 min 60e9 h 3600e9 day 86400e9 week 604800e9
+um 1 mm 1e3 cm 1e4 m 1e6 km 1e9; inch 1 ft 12 mile 63360; mg 1 g 1e3 kg 1e6 t 1e9
+hz 1 khz 1e3 mhz 1e6 ghz 1e9; w 1 kw 1e3; month 1 year 12 century 1200
+bit 1 byte 8 kb 8e3 mb 8e6 gb 8e9 tb 8e12
+kib 1 mib 1024 gib 1048576 tib 1073741824
+"""
+FACTORS = {
+    unit: (kind, float(factor))
+    for kind, group in enumerate(re.split(r"[;\n]", _KINDS.strip()))
+    for unit, factor in zip(group.split()[::2], group.split()[1::2], strict=True)
 }
 
 
@@ -114,6 +131,11 @@ def _scan(text: str) -> Iterator[Number]:
                 unit = "s" if value == "1" or "-" in text[end : scanned[index].start()] else ""
             if unit:
                 end = scanned[index].end()
+                named_scale = scanned[index + 1 : index + 2]
+                if unit == "deg" and named_scale and _close(text, end, named_scale[0]):
+                    named = UNITS.get((named_scale[0]["word"] or "").lower(), "")
+                    if named in ("c", "f"):
+                        unit, end = named, named_scale[0].end()
         yield Number(value, unit, found.start(), end, text[found.start() : end].strip(), spelled)
 
 
@@ -162,3 +184,23 @@ def _times(value: str, scale: int) -> str:
     except ValueError:
         return value
     return f"{product:.6f}".rstrip("0").rstrip(".")
+
+
+def same_quantity(ours: Number, theirs: Number) -> bool:
+    """Whether two numbers say the same: a unit that ours has, theirs must have too, or another one
+    of its kind (2000 ms, 2 seconds)."""
+    if ours.value == theirs.value and ours.unit in ("", theirs.unit):
+        return True
+    kind, factor = FACTORS.get(ours.unit, (-1, 0.0))
+    their_kind, their_factor = FACTORS.get(theirs.unit, (-2, 0.0))
+    if kind != their_kind:
+        return False
+    try:
+        return isclose(float(ours.value) * factor, float(theirs.value) * their_factor)
+    except ValueError:  # a version, such as 1.2.3
+        return False
+
+
+def units_named(text: str) -> frozenset[str]:
+    """Units that stand apart from a number: "the period is given in seconds", "Timeout (s)"."""
+    return frozenset(UNITS[word] for word in WORD.findall(text.lower()) if word in UNITS)

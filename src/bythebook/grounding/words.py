@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from functools import lru_cache
 
-from bythebook.grounding.lexicon import irregular
 from bythebook.index.sparse import IDEOGRAPHIC, terms
 
 MARKUP = re.compile(
@@ -86,15 +84,11 @@ def words_of(text: str, language: str) -> list[Word]:
     return found
 
 
-@lru_cache(maxsize=50_000)
 def stems_of(word: str, language: str) -> tuple[str, ...]:
-    """As for searching, but irregular forms are brought together and single letters left out."""
-    found = tuple(terms(word, language))
+    """As for searching, but single letters are left out."""
     if len(word) == 1 and not (word.isdigit() or IDEOGRAPHIC.match(word)):
         return ()
-    if language.startswith("en") and found:
-        return (irregular().get(found[0], found[0]), *found[1:])
-    return found
+    return tuple(terms(word, language))
 
 
 def tokens_of(text: str) -> list[tuple[str, int, int]]:

@@ -20,7 +20,7 @@ Result = TypeVar("Result")
 
 # Above this another passage is not looked at for a better one. The network is never surer than
 # .81 that a passage answers.
-SURE_ANSWERS, SURE_SUPPORTS = 0.79, 0.9
+SURE_ANSWERS = 0.79
 WITHOUT = (
     "Without the reading model, search and refusals work as before, but nothing judges whether a "
     "passage answers, marks where, or checks what a sentence means."
@@ -44,14 +44,6 @@ class Reading:
     number: int
     answers: float
     evidence: tuple[Evidence, ...]
-
-
-@dataclass(frozen=True)
-class Support:
-    """How likely a passage says what the sentence says, and its place in the list given."""
-
-    number: int
-    supports: float
 
 
 class Reader:
@@ -100,22 +92,14 @@ class Reader:
                 break
         return sorted(found, key=lambda reading: (-reading.answers, reading.number))
 
-    async def supports(self, claim: str, passage: Passage | str) -> float:
-        return (await self.supports_any(claim, [passage])).supports
-
-    async def supports_any(
-        self, claim: str, passages: Sequence[Passage | str], *, sure: float = SURE_SUPPORTS
-    ) -> Support:
-        """The passage that says it most surely; those behind one that surely does are not asked."""
-        best = Support(0, 0.0)
-        for number, passage in enumerate(passages):
-            best = max(best, await self._supports(claim, passage, number), key=_supported)
-            if best.supports >= sure:
-                break
-        return best
+    async def supports(self, claim: str, text: str, heading: str = "") -> float:
+        """How likely the text says what the claim says."""
+        _, stretches = await self._judge(claim, heading, text)
+        scale = self._network.calibration.supports
+        return scale.probability(max(each.supports for each in stretches))
 
     async def _read(self, question: str, passage: Passage | str, number: int) -> Reading:
-        encoded, stretches = await self._judge(question, passage)
+        encoded, stretches = await self._judge(question, _heading(passage), _text(passage))
 
         def reading() -> Reading:
             scale = self._network.calibration.answers
@@ -126,16 +110,9 @@ class Reader:
 
         return await self._in_thread(reading)
 
-    async def _supports(self, claim: str, passage: Passage | str, number: int) -> Support:
-        _, stretches = await self._judge(claim, passage)
-        scale = self._network.calibration.supports
-        return Support(number, scale.probability(max(each.supports for each in stretches)))
-
-    async def _judge(self, asked: str, passage: Passage | str) -> tuple[Encoded, list[Stretch]]:
+    async def _judge(self, asked: str, heading: str, text: str) -> tuple[Encoded, list[Stretch]]:
         net = self._network
-        encoded = await self._in_thread(
-            lambda: net.encode(asked, _heading(passage), _text(passage))
-        )
+        encoded = await self._in_thread(lambda: net.encode(asked, heading, text))
         runs = [
             self._in_thread(lambda number=number: net.run(encoded, number))  # type: ignore[misc]
             for number in range(len(encoded.stretches))
@@ -159,10 +136,6 @@ class Reader:
 
     def _in_thread(self, work: Callable[[], Result]) -> asyncio.Future[Result]:
         return asyncio.get_running_loop().run_in_executor(self._pool, work)
-
-
-def _supported(support: Support) -> float:
-    return support.supports
 
 
 def _text(passage: Passage | str) -> str:

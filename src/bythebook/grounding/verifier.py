@@ -1,0 +1,221 @@
+"""Whether a passage says what a sentence says.
+
+Words of the book pass as they are. Everything else must break no hard fact and be what the reader
+takes the passage to say; where the reader can't judge, its words must stand in the passage.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from bythebook.grounding.code import is_code, missing_lines
+from bythebook.grounding.evidence import Evidence, Stretch, Unit, parse_evidence
+from bythebook.grounding.facts import broken_facts, in_its_words, known
+from bythebook.grounding.lexical import words_missing
+from bythebook.grounding.words import bare, without_markers
+from bythebook.index.sparse import terms
+from bythebook.language.pieces import ROW, RULE_SIGNS
+from bythebook.models.passage import Passage
+from bythebook.reader.reader import Reader
+
+# The probability from which a sentence counts as said; below the other the reader is sure that it
+# is not. Both are fitted by `python benchmarks/grounding.py`.
+SUPPORTED, UNSURE = 0.6, 0.35
+# So many characters of a passage are read for a sentence: reading more takes longer, and what bears
+# a sentence stands close together.
+ROOM = 480
+# Where words alone decide, what bears a sentence stands closer still.
+CLOSE = 300
+# No sentence is longer.
+LONGEST = 2000
+# The reader was trained on English.
+READ = "en"
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """`reasons` say why it fails; `text[start:end]` of the passage bears it best. One that is
+    `unsure` fails only because the reader can't tell."""
+
+    supported: bool
+    score: float
+    reasons: tuple[str, ...] = ()
+    start: int = 0
+    end: int = 0
+    unsure: bool = False
+
+
+class Verifier:
+    """Checks the sentences of one answer. `question` helps to understand one that is only a yes."""
+
+    def __init__(self, reader: Reader | None, language: str, question: str = "") -> None:
+        self._reader = reader if language.startswith(READ) else None
+        self._language = language
+        self._question = question
+
+    async def check(self, claim: str, passage: Passage | str) -> Verdict:
+        """Whether this passage says it."""
+        claim = without_markers(claim).strip()
+        evidence = self._evidence(passage)
+        if (settled := self._by_form(claim, evidence)) is not None:
+            return settled
+        rows = [row for row in claim.splitlines() if row.strip(RULE_SIGNS)]
+        if all(map(ROW.match, rows)):
+            return await self._check_table(rows, passage)
+        stretches = evidence.stretches(self._stems(claim), ROOM)
+        facts = known(_with_headings(passage, evidence.text), self._language)
+        if reasons := broken_facts(claim, facts, self._language):
+            return _fails(reasons, stretches)
+        if self._reader is None:
+            return self._by_words(claim, evidence)
+        if not stretches:
+            return _fails(["the passage is empty"])
+        said = in_its_words(self._understood(claim), facts)
+        text = evidence.read(stretches, ROOM)
+        likely = await self._reader.supports(said, text, _headings(passage))
+        return self._judged(likely, stretches, claim, evidence)
+
+    async def check_together(self, claim: str, passages: Sequence[Passage]) -> Verdict:
+        """Whether two passages say it that each say a part of it. Says nothing of where."""
+        claim = without_markers(claim).strip()
+        if self._reader is None or is_code(claim) or len(claim) > LONGEST:
+            return Verdict(False, 0.0, ("no passage says it",))
+        parsed = [self._evidence(passage) for passage in passages]
+        whole = "\n\n".join(
+            _with_headings(passage, evidence.text)
+            for passage, evidence in zip(passages, parsed, strict=True)
+        )
+        facts = known(whole, self._language)
+        if reasons := broken_facts(claim, facts, self._language):
+            return _fails(reasons)
+        stems = self._stems(claim)
+        room = ROOM // len(passages)
+        read = [evidence.read(evidence.stretches(stems, room), room) for evidence in parsed]
+        said = in_its_words(self._understood(claim), facts)
+        likely = await self._reader.supports(said, "\n\n".join(read))
+        if likely < SUPPORTED:
+            return Verdict(False, likely, ("the passages do not say this together",))
+        return Verdict(True, likely)
+
+    def holds(self, claim: str, passage: Passage) -> int:
+        """How many of its words the passage has in one place: where to look first."""
+        stretches = self._evidence(passage).stretches(self._stems(claim), ROOM)
+        return sum(len(stretch.found) for stretch in stretches)
+
+    def _by_form(self, claim: str, evidence: Evidence) -> Verdict | None:
+        """What needs no judgement: code, the book's own words, and what says nothing."""
+        if is_code(claim):
+            reasons = missing_lines(claim, evidence.text)
+            return Verdict(not reasons, float(not reasons), reasons, *_code_of(claim, evidence))
+        if len(claim) > LONGEST:
+            return Verdict(False, 0.0, ("it is too long for one statement",))
+        if place := evidence.verbatim(claim):
+            return Verdict(True, 1.0, (), *place)
+        if not any(character.isalnum() for character in bare(claim)):
+            return Verdict(False, 0.0, ("it says nothing that could be checked",))
+        if claim.rstrip(" *_\"'”").endswith("?"):
+            return Verdict(False, 0.0, ("it asks instead of saying something",))
+        return None
+
+    async def _check_table(self, rows: Sequence[str], passage: Passage | str) -> Verdict:
+        """Row by row. A row must not be put together from several of the passage's; where the
+        passage has no table, it is read with the head that the claim gives it."""
+        evidence = self._evidence(passage)
+        verdicts = [
+            self._check_row(row, evidence) or await self.check(_read_out(rows[0], row), passage)
+            for row in (rows[1:] if len(rows) > 1 else rows)
+        ]
+        worst = min(verdicts, key=lambda one: one.score)
+        start, end = min(one.start for one in verdicts), max(one.end for one in verdicts)
+        return Verdict(worst.supported, worst.score, worst.reasons, start, end, worst.unsure)
+
+    def _check_row(self, row: str, evidence: Evidence) -> Verdict | None:
+        if place := evidence.verbatim(row):
+            return Verdict(True, 1.0, (), *place)
+        tables = [unit for unit in evidence.units if unit.kind == "table"]
+        if not tables:
+            return None
+        cells = [self._stems(cell) for cell in _cells(row)]
+        same = next((unit for unit in tables if self._has_cells(cells, unit, evidence)), None)
+        if same is None:
+            return Verdict(False, 0.0, ("the passage's table has no such row",))
+        return Verdict(True, 1.0, (), same.start, same.end)
+
+    def _has_cells(self, cells: Sequence[frozenset[str]], unit: Unit, evidence: Evidence) -> bool:
+        """Whether the row says each cell in its column."""
+        theirs = [self._stems(cell) for cell in _cells(evidence.text[unit.start : unit.end])]
+        same_width = len(cells) == len(theirs)
+        return same_width and all(ours <= said for ours, said in zip(cells, theirs, strict=True))
+
+    def _by_words(self, claim: str, evidence: Evidence) -> Verdict:
+        stretches = evidence.stretches(self._stems(claim), CLOSE)
+        if reason := words_missing(bare(claim), evidence, stretches, self._language):
+            return _fails([reason], stretches)
+        return Verdict(True, 1.0, (), *_place(stretches))
+
+    def _judged(
+        self, likely: float, stretches: Sequence[Stretch], claim: str, evidence: Evidence
+    ) -> Verdict:
+        start, end = _place(stretches)
+        if likely >= SUPPORTED:
+            return Verdict(True, likely, (), start, end)
+        everything = frozenset().union(*(unit.stems for unit in evidence.units))
+        new = [word for word in bare(claim).split() if not set(self._stems(word)) <= everything]
+        reason = "the passage does not say this"
+        if new:
+            reason += f"; it has no {', '.join(word.strip('.,;:') for word in new[:4])}"
+        return Verdict(False, likely, (reason,), start, end, likely >= UNSURE)
+
+    def _understood(self, claim: str) -> str:
+        """A bare yes or no says what the question asks."""
+        return claim if len(self._stems(claim)) > 1 else f"{self._question} {claim}".strip()
+
+    def _evidence(self, passage: Passage | str) -> Evidence:
+        return parse_evidence(_text(passage), self._language)
+
+    def _stems(self, claim: str) -> frozenset[str]:
+        return frozenset(terms(bare(claim), self._language))
+
+
+def _fails(reasons: Sequence[str], stretches: Sequence[Stretch] = ()) -> Verdict:
+    return Verdict(False, 0.0, tuple(reasons), *_place(stretches))
+
+
+def _place(stretches: Sequence[Stretch]) -> tuple[int, int]:
+    return (stretches[0].start, stretches[-1].end) if stretches else (0, 0)
+
+
+def _code_of(claim: str, evidence: Evidence) -> tuple[int, int]:
+    """The block with most of its lines."""
+    wanted = {line.strip() for line in claim.splitlines()[1:-1]} - {""}
+    blocks = [unit for unit in evidence.units if unit.kind == "code"]
+    best = max(
+        blocks,
+        key=lambda unit: sum(line in evidence.text[unit.start : unit.end] for line in wanted),
+        default=None,
+    )
+    return (best.start, best.end) if best else (0, len(evidence.text))
+
+
+def _read_out(head: str, row: str) -> str:
+    """A row as a sentence: each cell with what its column is called."""
+    names, cells = _cells(head), _cells(row)
+    return "; ".join(f"{name}: {cell}" for name, cell in zip(names, cells, strict=False))
+
+
+def _cells(row: str) -> list[str]:
+    return [cell.strip() for cell in row.strip().strip("|").split("|")]
+
+
+def _text(passage: Passage | str) -> str:
+    return passage if isinstance(passage, str) else passage.text
+
+
+def _headings(passage: Passage | str) -> str:
+    return "" if isinstance(passage, str) else " › ".join(passage.metadata.heading_path)
+
+
+def _with_headings(passage: Passage | str, text: str) -> str:
+    """Names and numbers in the headings above a passage count as its own."""
+    return f"{_headings(passage)}\n\n{text}"
