@@ -27,7 +27,7 @@ LABEL = re.compile(r"\blabel[\"']?\s*:\s*([\"'`])(?P<value>(?:(?!\1)[^\\\r\n])+)
 def page_titles(contents: Mapping[str, Iterable[Titled]]) -> dict[str, str]:
     """What the toctrees of pages call other pages."""
     found: dict[str, str] = {}
-    known = Pages(contents)
+    known = Pages(contents if any(contents.values()) else ())
     for file, entries in contents.items():
         for title, target in entries:
             page = known.named(target, posixpath.dirname(file))
@@ -51,11 +51,11 @@ def file_titles(folders: Iterable[Path], files: Iterable[str]) -> tuple[dict[str
     files can't be read."""
     found: dict[str, str] = {}
     problems: list[str] = []
-    known = Pages(files)
+    named = [folder / name for folder in folders for name in (*FILES, *SIDEBARS)]
+    present = [file for file in named if file.is_file() and not file.is_symlink()]
+    known = Pages(files if present else ())
     ids = {_docusaurus_id(file): file for file in known.files}
-    for file in (folder / name for folder in folders for name in (*FILES, *SIDEBARS)):
-        if not file.is_file() or file.is_symlink():
-            continue
+    for file in present:
         try:
             entries = _entries(file)
         except (*UNREADABLE, OSError) as problem:
