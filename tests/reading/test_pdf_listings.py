@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from bythebook.models.place import label_of
 from reading.converting import converted, page_of, text_of
 from reading.made_files import Printed
 
@@ -87,6 +88,12 @@ def test_a_citation_opens_the_page_of_its_words() -> None:
         )
         assert place.url_at(at).endswith(f"arms.pdf#page={number + 2}")
         assert place.page_at(at) == number + 2
+        assert label_of(place, at) == f"Arms › {number} {chapter}"
+        below = f"{number}.1 {PARTS[0]}"
+        for chunk in page.chunks:
+            if below in chunk.text:
+                label = label_of(chunk.metadata, chunk.text.index(below))
+                assert label == f"Arms › {number} {chapter} › {below}"
 
 
 def test_contents_above_the_first_words_of_a_short_paper() -> None:
