@@ -114,6 +114,13 @@ def test_each_part_of_a_long_html_table_has_its_head() -> None:
     assert all(part.count("Option\nDefault") == 1 for part in parts)
 
 
+def test_a_head_of_one_letter_is_not_repeated() -> None:
+    table = f"<table>\n<tr><th>A</th></tr>\n<tr><td>{words(800)}\nz</td></tr>\n</table>"
+    page = read("## Letters", table)
+    assert len(page.chunks) > 1
+    assert not any(text.startswith("A\n") for text in page.texts[1:])
+
+
 def test_a_head_as_large_as_a_passage_is_not_repeated() -> None:
     cells = " | ".join(f"Column number {n}" for n in range(80))
     rows = "\n".join(f"| value {n} |" for n in range(300))

@@ -193,8 +193,11 @@ def _pieces(block: Block, ruler: Ruler) -> list[tuple[int, int, Block]]:
 
 
 def _head(block: Block, ruler: Ruler) -> Range | None:
-    """What each part of a table repeats: its head, if that has words and not too many."""
-    return block.head if block.head and 0 < ruler.tokens(*block.head) <= HEAD_TOKENS else None
+    """What each part of a table repeats: its head, if that has text enough and not too much."""
+    if block.head is None or ruler.tokens(*block.head) > HEAD_TOKENS:
+        return None
+    letters = sum(map(len, ruler.text[slice(*block.head)].split()))
+    return block.head if letters >= MIN_TEXT else None
 
 
 def _finest_cuts(start: int, end: int, ruler: Ruler) -> list[int]:
