@@ -116,6 +116,24 @@ async def test_a_file_of_which_the_index_lost_a_passage_is_parsed(
     assert await content_of(library, "small") == await fresh_content(root, tmp_path / "other")
 
 
+async def test_a_title_that_another_page_gives(
+    library: Library, write_book: WriteBook, tmp_path: Path, parsed: list[str]
+) -> None:
+    """The toctree of one page names another, which did not change."""
+    tree = "```{toctree}\nAll about nodes <basics/nodes>\nbasics/topics\n```\n"
+    index = lesson("Guide", section("Begin", "gravity"))
+    root = write_book(book() | {"guide/index.md": index + tree})
+    await library.ingest(root)
+    parsed.clear()
+    write_book({"guide/index.md": index + tree.replace("All about", "More about")})
+    await library.ingest(root)
+    assert set(parsed) == {"index", "nodes"}
+    chunks = await check_invariants(library, "small")
+    titles = {chunk.metadata.source_file: chunk.metadata.title for chunk in chunks}
+    assert titles["guide/basics/nodes.md"] == "More about nodes"
+    assert await content_of(library, "small") == await fresh_content(root, tmp_path / "other")
+
+
 async def test_a_new_title_is_not_a_number(
     library: Library, write_book: WriteBook, parsed: list[str]
 ) -> None:

@@ -77,7 +77,10 @@ def read_text(text: str, file: str = LESSON, flavor: Flavor = "plain") -> Page:
 def read_sources(book: Book, contents: dict[str, bytes]) -> dict[str, Page]:
     sources = {file: decode(file, data) for file, data in contents.items()}
     fronts = {file: read_front_matter(source.text) for file, source in sources.items()}
-    heads = {file: read_head(source.text, fronts[file]) for file, source in sources.items()}
+    heads = {
+        file: read_head(source.text, fronts[file], source.contents)
+        for file, source in sources.items()
+    }
     placements = place_pages(book, {file: head for file, (head, _) in heads.items()})
     pages: dict[str, Page] = {}
     for file, placement in placements.items():

@@ -21,7 +21,14 @@ def shown(text: str) -> str:
         ("```{admonition} What you need\n:class: hint\nA pen.\n```", "What you need\nA pen."),
         ("````{tip}\n```python\nf = {'<a>': 1}\n```\n````", "```python\nf = {'<a>': 1}\n```"),
         ("```{code-block} python\n:linenos:\nprint(1)\n```", "```python\nprint(1)\n```"),
+        ("```{figure} a.png\n---\nwidth: 5px\nname: x\n---\nAn arm.\n```", "An arm."),
         ("```{toctree}\na\nb\n```", ""),
+        ("```{code-cell} python\n:tags: [remove-cell]\nsetup()\n```", ""),
+        ('```{code-cell}\n:tags: ["x", "remove_input"]\nplot()\n```', ""),
+        ("```{code-cell}\n---\ntags:\n  - remove-input\n---\nplot()\n```", ""),
+        ("```{code-cell}\n:tags: [hide-cell]\nlong()\n```", "```\nlong()\n```"),
+        ("```{code-cell}\n---\ntags: [hide-input]\n---\nf()\n```", "```\nf()\n```"),
+        ("```{code-cell}\ntags = 'remove-cell'\n```", "```\ntags = 'remove-cell'\n```"),
         (":::{warning}\nHot.\n:::", "Hot."),
         ("::::{tab-set}\n:::{tab-item} Linux\nRun it.\n:::\n::::", "Linux\nRun it."),
         ("See {ref}`this part <label>`.", "See this part."),
@@ -48,3 +55,7 @@ def test_orders_are_not_shown(written: str, read: str) -> None:
 )
 def test_other_braces_stay(written: str) -> None:
     assert shown(written) == written
+
+
+def test_an_option_over_several_lines_is_text() -> None:
+    assert "I teach." in shown("```{profile} Ada\n---\nbio: |\n  I teach.\n---\n```")

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from bythebook.reading.cutting import MAX_TOKENS, MIN_TOKENS, OVERLAP_TOKENS
 from bythebook.reading.layout import find_book
 from reading.reading_tools import Page, check_page, read_text, words, write_files
@@ -86,6 +88,44 @@ def test_code_longer_than_the_maximum_is_cut_between_lines() -> None:
         line for text in page.texts for line in text.splitlines() if not line.startswith("```")
     ]
     assert shown == lines
+
+
+@pytest.mark.parametrize("before", ["", "> ", "   "])
+def test_each_part_of_a_long_table_has_its_head(before: str) -> None:
+    head = f"{before}| Option | Default |\n{before}|---|---|\n"
+    rows = [f"{before}| `option{n}` | it is {n} unless told |\n" for n in range(200)]
+    above = "- An item\n" if before == "   " else "## Options"
+    page = read(above, head + "".join(rows), "The end.")
+    parts = [text for text in page.texts if "option" in text]
+    assert len(parts) > 4
+    for part in parts:
+        assert part.count("| Option | Default |") == 1
+        assert part.index("| Option | Default |") < part.index("|---|---|") < part.index("`option")
+    repeated = page.chunks[-1].metadata.spans[0]
+    assert page.source.text[repeated.start : repeated.end].strip() == head.strip()
+
+
+def test_each_part_of_a_long_html_table_has_its_head() -> None:
+    head = "<tr>\n<th>Option</th>\n<th>Default</th>\n</tr>\n"
+    rows = "".join(f"<tr><td>option{n}</td>\n<td>{words(20, 'd')}</td></tr>\n" for n in range(60))
+    page = read("## Options", f"<table>\n{head}{rows}</table>", "The end.")
+    parts = [text for text in page.texts if "option" in text]
+    assert len(parts) > 2
+    assert all(part.count("Option\nDefault") == 1 for part in parts)
+
+
+def test_a_head_of_one_letter_is_not_repeated() -> None:
+    table = f"<table>\n<tr><th>A</th></tr>\n<tr><td>{words(800)}\nz</td></tr>\n</table>"
+    page = read("## Letters", table)
+    assert len(page.chunks) > 1
+    assert not any(text.startswith("A\n") for text in page.texts[1:])
+
+
+def test_a_head_as_large_as_a_passage_is_not_repeated() -> None:
+    cells = " | ".join(f"Column number {n}" for n in range(80))
+    rows = "\n".join(f"| value {n} |" for n in range(300))
+    page = read("## Wide", f"| {cells} |\n{'|---' * 80}|\n{rows}")
+    assert len([text for text in page.texts if "Column number 3" in text]) == 1
 
 
 def test_a_long_html_table_stays_whole_and_a_list_is_cut_between_items() -> None:

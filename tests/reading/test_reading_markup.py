@@ -119,7 +119,7 @@ def test_indented_code_is_code_in_markdown_but_not_in_mdx() -> None:
 def test_a_byte_order_mark_is_not_text(flavor: Flavor) -> None:
     page = read_text("\ufeff# Title\n\nSome text here.\n\n## Part\n\nMore.", flavor=flavor)
     check_page(page)
-    assert page.head.title == "Title"
+    assert page.head.heading == "Title"
     assert page.text.startswith("# Title")
     page = read_text("\ufeff```js\n<b>code</b>\n```\n\nText.", flavor=flavor)
     assert "<b>code</b>" in page.text

@@ -63,6 +63,26 @@ def test_a_long_output_is_shortened() -> None:
     assert made.problems == ("1 long outputs are shortened to 20 lines",)
 
 
+@pytest.mark.parametrize(
+    ("tag", "shown"),
+    [
+        ("remove-cell", ""),
+        ("remove_input", "```text\nout\n```\n"),
+        ("remove-output", "```python\nf()\n```\n"),
+        ("hide-cell", "```python\nf()\n```\n\n```text\nout\n```\n"),
+    ],
+)
+def test_what_the_built_page_leaves_out(tag: str, shown: str) -> None:
+    cell = code_cell("f()", {"output_type": "stream", "name": "stdout", "text": "out"})
+    tagged = cell | {"metadata": {"tags": ["other", tag, None]}}
+    assert text_of(notebook(tagged), "a.ipynb") == shown
+
+
+def test_a_cell_of_text_that_the_built_page_leaves_out() -> None:
+    hidden = markdown_cell("For teachers.") | {"metadata": {"tags": ["remove-cell"]}}
+    assert text_of(notebook(markdown_cell("For all."), hidden), "a.ipynb") == "For all.\n"
+
+
 def test_another_language_and_the_third_version() -> None:
     julia = notebook(code_cell("x = 1"), metadata={"language_info": {"name": "julia"}})
     assert text_of(julia, "a.ipynb") == "```julia\nx = 1\n```\n"
@@ -104,6 +124,7 @@ def test_what_is_no_notebook(data: bytes, reason: str) -> None:
         {"cell_type": "code", "source": [1, None, "x"], "outputs": [None, {"data": [], "text": 1}]},
         {"cell_type": ["markdown"], "source": "x"},
         {"source": {}},
+        {"cell_type": "code", "source": "x", "metadata": {"tags": "remove-cell"}},
         {},
     ],
 )

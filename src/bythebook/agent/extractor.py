@@ -101,7 +101,8 @@ def _of_source(passages: Sequence[Passage], turns: Sequence[Turn], number: int) 
     sources = next((turn.sources for turn in reversed(turns) if turn.sources), ())
     if not 0 < number <= len(sources):
         return []
-    page, _, section = sources[number - 1].partition(" › ")
+    page, _, below = sources[number - 1].partition(" › ")
+    section = below.rpartition(" › ")[2]
     return [
         each
         for each in passages

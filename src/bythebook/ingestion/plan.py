@@ -126,7 +126,8 @@ def make_plan(book: Book, state: IngestionState, mode: IngestionMode, max_bytes:
                 heads[file] = Head.from_json(record.head)
             else:
                 source = decode(file, data)
-                heads[file], problems = read_head(source.text, read_front_matter(source.text))
+                front = read_front_matter(source.text)
+                heads[file], problems = read_head(source.text, front, source.contents)
                 warnings += [f"{file}: {problem}" for problem in problems]
             hashes[file] = file_hash
         except InputError as problem:
@@ -208,5 +209,5 @@ def read_page(
     includes = Includes(book.top, book.root)
     source = decode(file, read_page_bytes(includes, file, max_bytes)[0])
     front = read_front_matter(source.text)
-    head, _ = read_head(source.text, front)
+    head, _ = read_head(source.text, front, source.contents)
     return source.hash, read_document(book, source, front, placement), head

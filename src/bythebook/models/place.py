@@ -11,9 +11,13 @@ NO_TITLES: Mapping[str, str] = MappingProxyType({})
 
 
 def label_of(place: DocumentMetadata, offset: int | None = None) -> str:
-    """How a person names the place of a passage, or of a character in it: page, then section."""
+    """How a person names the place of a passage, or of a character in it: page, then section. In a
+    file that is a whole book, the chapter stands between them."""
     section = place.section_title if offset is None else place.section_at(offset)
-    return place.title if section in (None, place.title) else f"{place.title} › {section}"
+    headings = place.heading_path if offset is None else place.headings_at(offset)
+    has_chapters = place.chapter_title in place.heading_path[1:2]
+    chapter = headings[1] if has_chapters and len(headings) > 1 else None
+    return " › ".join(dict.fromkeys(filter(None, (place.title, chapter, section))))
 
 
 def path_of(place: DocumentMetadata, modules: Mapping[str, str] = NO_TITLES) -> list[str]:

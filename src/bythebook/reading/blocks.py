@@ -38,13 +38,16 @@ KINDS: dict[str, BlockKind] = {
     "admonition_open": "group",
 }
 NO_MARKUP = Markup((), frozenset(), ())
+HTML_HEADING = re.compile(r"<th\b", re.IGNORECASE)
+HTML_ROW_END = re.compile(rf"</tr\s*>(?P<rest>[ \t]*{BREAK})?", re.IGNORECASE)
 MAY_HAVE_INDENTED_CODE = re.compile(rf"{BREAK}[ \t]*{BREAK}(?: {{4}}|\t)[ \t]*\S")
 
 
 @dataclass(frozen=True)
 class Block:
     """A range of the source. `verbatim` (code, tables, maths) is cut only when it must be, between
-    lines; a `group` between its children; `prose` between sentences; a heading never."""
+    lines; a `group` between its children; `prose` between sentences; a heading never. `head` is
+    where a table says what its columns are."""
 
     kind: BlockKind
     start: int
@@ -53,6 +56,7 @@ class Block:
     text: str = ""
     explicit_id: str | None = None
     children: tuple[Block, ...] = ()
+    head: Range | None = None
 
 
 @dataclass(frozen=True)
@@ -79,7 +83,7 @@ def parse_blocks(source: Source, body_start: int, mdx: bool) -> Parsed:
         markup = find_markup(source, body_start, mdx, indented_code)
     masked = mask(source.text, markup.removed)
     tops = _tree(source, masked, _parser(mdx).parse(masked))
-    tops = _join_whole(tops, markup.whole)
+    tops = _join_whole(tops, markup.whole, source.text)
     return Parsed(tuple(_close_gaps(tops, body_start, len(source.text))), markup, masked)
 
 
@@ -135,6 +139,8 @@ def _block(source: Source, token: Token, children: list[Block]) -> Block | None:
         return Block("heading", start, end, int(token.tag[1]), explicit_id=explicit_id(raw))
     if kind == "group":
         return Block("group", start, end, children=tuple(children))
+    if token.type == "table_open":
+        return Block(kind, start, end, head=(start, source.offset_of_line(token.map[0] + 2)))
     return Block(kind, start, end)
 
 
@@ -161,7 +167,7 @@ def _close_gaps(blocks: Sequence[Block], start: int, end: int) -> list[Block]:
     return closed
 
 
-def _join_whole(blocks: list[Block], whole: tuple[Range, ...]) -> list[Block]:
+def _join_whole(blocks: list[Block], whole: tuple[Range, ...], text: str) -> list[Block]:
     """Blocks inside one HTML table become one that is not cut through."""
     joined: list[Block] = []
     waiting = deque(blocks)
@@ -174,5 +180,13 @@ def _join_whole(blocks: list[Block], whole: tuple[Range, ...]) -> list[Block]:
         if not inside or any(block.kind == "heading" for block in inside):
             joined += inside
         else:  # back to the queue: the next table may begin in it
-            waiting.appendleft(Block("verbatim", inside[0].start, inside[-1].end))
+            first, last = inside[0].start, inside[-1].end
+            waiting.appendleft(Block("verbatim", first, last, head=_html_head(text, start, end)))
     return [*joined, *waiting]
+
+
+def _html_head(text: str, start: int, end: int) -> Range | None:
+    """The first row of an HTML table, if it names the columns and ends with its line."""
+    row = HTML_ROW_END.search(text, start, end)
+    named = row and row["rest"] and HTML_HEADING.search(text, start, row.start())
+    return (start, row.end()) if row and named else None

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from bythebook.reading.toctree import Titled
+
 
 @dataclass(frozen=True)
 class Place:
@@ -19,7 +21,8 @@ class Place:
 @dataclass(frozen=True)
 class Converted:
     """A file as Markdown. `clean` says that nothing in it is markup to be left out: `<b>` is text
-    there. `chaptered` says that its highest headings are chapters of a whole book."""
+    there. `chaptered` says that its highest headings are chapters of a whole book. `contents` are
+    titles that it gives to other files."""
 
     text: str
     places: tuple[Place, ...] = ()
@@ -27,6 +30,7 @@ class Converted:
     problems: tuple[str, ...] = ()
     clean: bool = True
     chaptered: bool = False
+    contents: tuple[Titled, ...] = ()
 
 
 # Bytes and path of a file in; what can't be read is an InputError.

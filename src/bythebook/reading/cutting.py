@@ -2,7 +2,8 @@
 
 A section within the maximum is one passage. A longer one is cut between blocks, evenly, near the
 target, and each later part repeats the end of the one before. A passage under the minimum joins a
-neighbour. Code, tables and maths are cut only when one is alone longer than the maximum.
+neighbour. Code, tables and maths are cut only when one is alone longer than the maximum; each later
+part of a table repeats the table's head.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from itertools import accumulate, pairwise
 
 from bythebook.models.chunk import MIN_TEXT, TOKENS_PER_WORD, WORD
 from bythebook.reading.blocks import Block, BlockKind
+from bythebook.reading.directives import Range
 from bythebook.reading.sections import Section
 from bythebook.reading.source import LINE_BREAK
 
@@ -24,6 +26,8 @@ MIN_TOKENS = 100
 # Neighbours smaller than this are not worth a choice between them when a long section is cut.
 CRUMB_TOKENS = 10
 OVERLAP_TOKENS = int(TARGET_TOKENS * 0.15)
+# A table's head that is larger is not repeated.
+HEAD_TOKENS = TARGET_TOKENS // 4
 # Text without spaces (minified code, encoded data) must not grow without end.
 CHARACTERS_PER_TOKEN = 16
 WIDEST_STEP = 100
@@ -36,7 +40,8 @@ SENTENCE_END = re.compile(
 @dataclass(frozen=True)
 class Unit:
     """A piece that stays together, `body` being where it begins below its heading. `section` is
-    the index of the section it belongs to, `cuts` are where its end may be repeated from."""
+    the index of the section it belongs to, `cuts` are where its end may be repeated from. `head`
+    is that of the table which it continues."""
 
     start: int
     end: int
@@ -44,16 +49,19 @@ class Unit:
     kind: BlockKind
     body: int
     cuts: tuple[int, ...] = ()
+    head: Range | None = None
 
 
 @dataclass(frozen=True)
 class Cut:
-    """A range of the source, `core` being where it begins without repeated text."""
+    """A range of the source, `core` being where it begins without repeated text. `head` stands
+    above it: the head of the table that it begins in."""
 
     start: int
     end: int
     core: int
     units: tuple[Unit, ...]
+    head: Range | None = None
 
 
 class Ruler:
@@ -108,12 +116,25 @@ def cut_sections(sections: Sequence[Section], masked: str) -> list[Cut]:
 
 
 def _size(units: Sequence[Unit], ruler: Ruler) -> float:
-    return ruler.tokens(units[0].start, units[-1].end)
+    return _extent(units[0], units[-1], ruler)
+
+
+def _extent(first: Unit, last: Unit, ruler: Ruler) -> float:
+    head = ruler.tokens(*first.head) if first.head else 0.0
+    return head + ruler.tokens(first.start, last.end)
 
 
 def _units(section: Section, index: int, ruler: Ruler) -> list[Unit]:
     units = [
-        Unit(start, end, index, piece.kind, start, tuple(child.start for child in piece.children))
+        Unit(
+            start,
+            end,
+            index,
+            piece.kind,
+            start,
+            tuple(child.start for child in piece.children),
+            head if (head := _head(piece, ruler)) and start >= head[1] else None,
+        )
         for block in section.blocks
         for start, end, piece in _pieces(block, ruler)
     ]
@@ -154,16 +175,29 @@ def _pieces(block: Block, ruler: Ruler) -> list[tuple[int, int, Block]]:
     if block.kind == "group" and block.children:
         return [piece for child in block.children for piece in _pieces(child, ruler)]
     pattern = LINE_BREAK if block.kind == "verbatim" else SENTENCE_END
-    cuts = [found.end() for found in pattern.finditer(ruler.text, block.start, block.end)]
+    head = _head(block, ruler)
+    begins = head[1] if head else block.start
+    cuts = [found.end() for found in pattern.finditer(ruler.text, begins, block.end)]
+    target = TARGET_TOKENS - (ruler.tokens(*head) if head else 0)
     return [
         (start, end, block)
-        for piece_start, piece_end in _pack(block.start, block.end, cuts, ruler)
+        for piece_start, piece_end in _pack(block.start, block.end, cuts, ruler, target)
         for start, end in (
             [(piece_start, piece_end)]
-            if ruler.tokens(piece_start, piece_end) <= MAX_TOKENS
-            else _pack(piece_start, piece_end, _finest_cuts(piece_start, piece_end, ruler), ruler)
+            if ruler.tokens(piece_start, piece_end) <= target + MAX_TOKENS - TARGET_TOKENS
+            else _pack(
+                piece_start, piece_end, _finest_cuts(piece_start, piece_end, ruler), ruler, target
+            )
         )
     ]
+
+
+def _head(block: Block, ruler: Ruler) -> Range | None:
+    """What each part of a table repeats: its head, if that has text enough and not too much."""
+    if block.head is None or ruler.tokens(*block.head) > HEAD_TOKENS:
+        return None
+    letters = sum(map(len, ruler.text[slice(*block.head)].split()))
+    return block.head if letters >= MIN_TEXT else None
 
 
 def _finest_cuts(start: int, end: int, ruler: Ruler) -> list[int]:
@@ -173,12 +207,14 @@ def _finest_cuts(start: int, end: int, ruler: Ruler) -> list[int]:
     return [cut for word, following in pairwise(words) for cut in range(word, following, longest)]
 
 
-def _pack(start: int, end: int, cuts: Sequence[int], ruler: Ruler) -> list[tuple[int, int]]:
+def _pack(
+    start: int, end: int, cuts: Sequence[int], ruler: Ruler, target: float
+) -> list[tuple[int, int]]:
     """Fill ranges up to the target, cutting only at `cuts`."""
     packed: list[tuple[int, int]] = []
     piece_start, last = start, start
     for cut in [*cuts, end]:
-        if last > piece_start and ruler.tokens(piece_start, cut) > TARGET_TOKENS:
+        if last > piece_start and ruler.tokens(piece_start, cut) > target:
             packed.append((piece_start, last))
             piece_start = last
         last = cut
@@ -195,7 +231,7 @@ def _split(units: list[Unit], ruler: Ruler) -> list[list[Unit]]:
     for end in range(1, len(units) + 1):
         choices: list[tuple[float, int]] = []
         for start in range(end - 1, -1, -1):
-            size = ruler.tokens(units[start].start, units[end - 1].end)
+            size = _extent(units[start], units[end - 1], ruler)
             if size > MAX_TOKENS and choices:
                 break
             choices.append((best[start][0] + _cost(size, units[end - 1], start > 0), start))
@@ -261,12 +297,17 @@ def _with_overlap(pieces: list[list[Unit]], ruler: Ruler) -> list[Cut]:
     cuts: list[Cut] = []
     for index, units in enumerate(pieces):
         start = core = units[0].start
+        head, end = units[0].head, units[-1].end
         previous = pieces[index - 1][-1] if index else None
-        if previous and previous.section == units[0].section:
+        if previous and head is None and previous.section == units[0].section:
             budget = min(OVERLAP_TOKENS, MAX_TOKENS - _size(units, ruler))
+            if previous.head:
+                budget -= ruler.tokens(*previous.head)
             start = _overlap_start(previous, budget, ruler)
-        start, end = ruler.widen(start, units[-1].end)
-        cuts.append(Cut(start, end, core, tuple(units)))
+            head = previous.head if start == previous.body else None
+        if head is None:
+            start, end = ruler.widen(start, end)
+        cuts.append(Cut(start, end, core, tuple(units), head))
     return cuts
 
 

@@ -14,7 +14,15 @@ Range = tuple[int, int]
 
 # `{note}`, `{admonition} Title`: what a fence holds that is no code.
 DIRECTIVE = re.compile(r"[ \t]*\{(?P<name>[A-Za-z][\w:.+-]*)\}[ \t]*(?P<title>[^\r\n]*)")
-OPTIONS = re.compile(r"(?:[ \t>]*:[\w-]+:[^\r\n]*(?:\r\n?|\n))+")
+# Options below a directive's line, one for each line or as YAML between rules; a value over several
+# lines is text.
+OPTIONS = re.compile(
+    r"[ \t>]*---[ \t]*(?:\r\n?|\n)(?:[ \t>]*[\w-][^\r\n]*(?<![|>])(?:\r\n?|\n)){1,50}?"
+    r"[ \t>]*---[ \t]*(?:\r\n?|\n)"
+    r"|(?:[ \t>]*:[\w-]+:[^\r\n]*(?:\r\n?|\n))+"
+)
+# Tags of a cell whose code the built page does not show; its output is in no source file.
+CODE_REMOVED = re.compile(r"\btags\b[^{}]{0,500}?\bremove[-_](?:cell|input)\b")
 COLONS = re.compile(
     rf"{LINE_START}[ \t>]*:{{3,}}(?P<directive>\{{[A-Za-z][\w:.+-]*\}}[^\r\n]*)?[ \t]*{LINE_END}"
 )
@@ -75,7 +83,11 @@ def beside_code(text: str, info: Range) -> list[Range]:
 def is_order(text: str, info: Range) -> bool:
     """Whether a fence is for the generator alone."""
     found = DIRECTIVE.match(text, *info)
-    return (found is not None and found["name"] in LEFT_OUT) or bool(DOCUMENTER.match(text, *info))
+    if found is None:
+        return bool(DOCUMENTER.match(text, *info))
+    if found["name"] == "code-cell":
+        return bool(CODE_REMOVED.search(text, *_options(text, found.end())))
+    return found["name"] in LEFT_OUT
 
 
 def colon_fences(text: str, start: int, end: int) -> list[Range]:

@@ -87,7 +87,8 @@ def read_document(book: Book, source: Source, front: FrontMatter, placement: Pla
 def _extract(source: Source, cut: Cut, sections: Sequence[Section], markup: Markup) -> _Text:
     """The passage's own characters, stripped; markup between them leaves a space if it parted
     words."""
-    ranges = subtract(cut.start, cut.end, markup.removed)
+    ranges = subtract(*cut.head, markup.removed) if cut.head else []
+    ranges += subtract(cut.start, cut.end, markup.removed)
     while ranges and not source.text[slice(*ranges[0])].strip():
         ranges.pop(0)
     while ranges and not source.text[slice(*ranges[-1])].strip():

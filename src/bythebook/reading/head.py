@@ -12,6 +12,7 @@ from typing import Any
 from bythebook.reading.anchors import MAX_HEADING, plain_heading
 from bythebook.reading.frontmatter import FrontMatter, shorten
 from bythebook.reading.source import BREAK, LINE_END, LINE_START
+from bythebook.reading.toctree import Titled
 
 TITLE = re.compile(
     rf"{LINE_START} {{0,3}}(?:#[ \t]+(?P<atx>\S[^\r\n]*)|"
@@ -31,9 +32,11 @@ FURTHEST = 1e300
 
 @dataclass(frozen=True)
 class Head:
-    """Fields of the front matter that place a page; None where it says nothing."""
+    """Fields of the front matter that place a page, None where it says nothing; its first heading,
+    and what its toctree calls other pages."""
 
     title: str | None = None
+    heading: str | None = None
     module: str | None = None
     chapter: int | None = None
     lesson: int | None = None
@@ -42,6 +45,7 @@ class Head:
     id: str | None = None
     mdn: bool = False
     imports: tuple[str, ...] = ()
+    contents: tuple[Titled, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         """Every field, also an empty one: 0 says something, and a kept head can be seen whole."""
@@ -49,7 +53,9 @@ class Head:
 
     @classmethod
     def from_json(cls, values: dict[str, Any]) -> Head:
-        return cls(**{**values, "imports": tuple(values.get("imports", ()))})
+        contents = tuple((title, target) for title, target in values.get("contents", ()))
+        imports = tuple(values.get("imports", ()))
+        return cls(**{**values, "imports": imports, "contents": contents})
 
     @classmethod
     def is_whole(cls, values: dict[str, Any]) -> bool:
@@ -57,7 +63,9 @@ class Head:
         return values.keys() == cls.__dataclass_fields__.keys()
 
 
-def read_head(text: str, front: FrontMatter) -> tuple[Head, list[str]]:
+def read_head(
+    text: str, front: FrontMatter, contents: tuple[Titled, ...] = ()
+) -> tuple[Head, list[str]]:
     """The head, and what was wrong with it."""
     values, problems = front.values, list(front.problems)
 
@@ -77,7 +85,8 @@ def read_head(text: str, front: FrontMatter) -> tuple[Head, list[str]]:
 
     return (
         Head(
-            title=_text(values.get("title")) or _first_heading(text, front.end),
+            title=_text(values.get("title")),
+            heading=_first_heading(text, front.end),
             module=_text(values.get("module")),
             chapter=whole_number("chapter"),
             lesson=whole_number("lesson"),
@@ -86,6 +95,7 @@ def read_head(text: str, front: FrontMatter) -> tuple[Head, list[str]]:
             id=_text(values.get("id")),
             mdn="page-type" in values,
             imports=tuple(PARTIAL_IMPORT.findall(text)),
+            contents=contents,
         ),
         problems,
     )

@@ -16,6 +16,7 @@ import yaml
 from bythebook.errors import InputError
 from bythebook.models.book_id import check_book_id
 from bythebook.reading.anchors import Flavor
+from bythebook.reading.contents import file_titles, nav_titles
 from bythebook.reading.frontmatter import UNREADABLE, first_line
 from bythebook.reading.manifest import MANIFEST, Manifest, read_manifest
 from bythebook.reading.numbers import humanise
@@ -27,7 +28,7 @@ IGNORED_FOLDERS = frozenset({"node_modules", "__pycache__", "venv", "site-packag
 GENERIC_FOLDERS = frozenset({"docs", "doc", "src", "content", "book", "pages", "files"})
 SUMMARY = "SUMMARY.md"
 SUMMARY_LINE = re.compile(
-    r"^(?P<indent>[ \t]*)(?P<item>[-*+][ \t]+)?\[.*?\]\(<?(?P<link>[^)<>\n]+?)>?\)", re.M
+    r"^(?P<indent>[ \t]*)(?P<item>[-*+][ \t]+)?\[(?P<title>.*?)\]\(<?(?P<link>[^)<>\n]+?)>?\)", re.M
 )
 SUMMARY_PART = re.compile(r"^#[ \t]+(?P<title>.+?)[ \t]*$", re.M)
 
@@ -39,13 +40,15 @@ class Entry:
     source_file: str
     depth: int
     part: str | None
+    title: str
 
 
 @dataclass(frozen=True)
 class Book:
     """A book on disk. `root` is the folder that paths of pages are relative to, `top` the one that
-    all files it may include are in. `addresses` are those of pages that have one already. `removed`
-    are the files that have gone, if it is known that others are only not here at present."""
+    all files it may include are in. `titles` are those that a table of contents gives to pages,
+    `addresses` those of pages that have one already. `removed` are the files that have gone, if it
+    is known that others are only not here at present."""
 
     book_id: str
     title: str
@@ -58,13 +61,16 @@ class Book:
     files: tuple[str, ...]
     contents: tuple[Entry, ...] = ()
     nav: tuple[str, ...] = ()
+    titles: Mapping[str, str] = field(default_factory=dict)
     problems: tuple[str, ...] = ()
     addresses: Mapping[str, str] = field(default_factory=dict)
     removed: frozenset[str] | None = None
 
     def without_pages(self) -> Book:
         """What is true of each of them, which is all that reading one takes."""
-        return replace(self, files=(), contents=(), nav=(), problems=(), addresses={}, removed=None)
+        return replace(
+            self, files=(), contents=(), nav=(), titles={}, problems=(), addresses={}, removed=None
+        )
 
 
 def find_book(path: Path, book_id: str | None = None) -> Book:
@@ -90,6 +96,9 @@ def find_book(path: Path, book_id: str | None = None) -> Book:
         files = [file for file in files if file in listed]
     if flavor != "plain":  # such a tool makes pages of Markdown only
         files = [file for file in files if file.lower().endswith(MARKDOWN_SUFFIXES)]
+    folders = dict.fromkeys((root, top, config.get("folder", top)))
+    titles, unreadable = file_titles(folders, files)
+    titles |= {entry.source_file: entry.title for entry in contents}
     if not files:
         raise InputError(
             f"There is no page of a book in {path}.",
@@ -107,7 +116,8 @@ def find_book(path: Path, book_id: str | None = None) -> Book:
         files=tuple(files),
         contents=contents,
         nav=tuple(config.get("nav", ())),
-        problems=tuple(problems),
+        titles={**config.get("titles", {}), **titles},
+        problems=(*problems, *unreadable),
     )
 
 
@@ -193,6 +203,7 @@ def _mkdocs_config(file: Path) -> dict[str, Any]:
         "base_url": _text(values.get("site_url")),
         "pages": _text(values.get("docs_dir")) or "docs",
         "nav": _nav_files(values.get("nav")),
+        "titles": nav_titles(values.get("nav")),
     }
 
 
@@ -307,5 +318,5 @@ def _read_summary(root: Path, files: Sequence[str]) -> list[Entry]:
             depth = len(indents)
             indents.append(indent)
         part = next((title for start, title in reversed(parts) if start < found.start()), None)
-        entries.append(Entry(link, depth, part))
+        entries.append(Entry(link, depth, part, found["title"].strip()))
     return entries

@@ -16,6 +16,8 @@ import yaml
 
 from bythebook.models.chunk import lesson_key
 from bythebook.reading.addresses import page_address
+from bythebook.reading.anchors import MAX_HEADING, plain_heading
+from bythebook.reading.contents import page_titles
 from bythebook.reading.head import Head
 from bythebook.reading.layout import Book
 from bythebook.reading.numbers import (
@@ -76,7 +78,7 @@ def place_pages(book: Book, heads: Mapping[str, Head]) -> dict[str, Placement]:
     spots = [_with_head(spot, heads[spot.file], book) for spot in spots]
     chapters = _number_chapters(spots)
     lessons = _number_lessons(spots, chapters)
-    titles = {file: heads[file].title or humanise(_title_name(file, book)) for file in order}
+    titles = _titles(book, heads, order)
     chapter_titles = _chapter_titles(spots, chapters, lessons, titles)
     slugs = _slugs(order)
     addresses = _addresses(book, heads, order)
@@ -97,6 +99,18 @@ def place_pages(book: Book, heads: Mapping[str, Head]) -> dict[str, Placement]:
         )
         taken.add(key)
     return placements
+
+
+def _titles(book: Book, heads: Mapping[str, Head], order: list[str]) -> dict[str, str]:
+    """A page's own title, else what the contents call it, its first heading, its file's name."""
+    listed = {**page_titles({file: heads[file].contents for file in order}), **book.titles}
+    return {
+        file: heads[file].title
+        or plain_heading(listed.get(file, ""))[:MAX_HEADING]
+        or heads[file].heading
+        or humanise(_title_name(file, book))
+        for file in order
+    }
 
 
 def _title_name(file: str, book: Book) -> str:

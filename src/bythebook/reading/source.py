@@ -15,6 +15,7 @@ from bythebook.errors import InputError
 from bythebook.reading.converted import Place
 from bythebook.reading.includes import Includes
 from bythebook.reading.readers import WITH_PICTURES, convert, suffix_of
+from bythebook.reading.toctree import Titled, toctrees
 
 # The line breaks markdown-it knows; str.splitlines() knows more and would shift every offset.
 LINE_BREAK = re.compile(r"\r\n|\n|\r")
@@ -33,7 +34,7 @@ SETTLED_NS = 2_000_000_000
 class Source:
     """Offsets everywhere count characters of `text`, which is the decoded file, unchanged but for
     what it includes; of a file that is not Markdown it is what its reader made of it, and `places`
-    are where from."""
+    are where from. `contents` are titles that it gives to other pages, and their paths."""
 
     path: str
     text: str
@@ -43,6 +44,7 @@ class Source:
     chaptered: bool = False
     language: str | None = None
     problems: tuple[str, ...] = ()
+    contents: tuple[Titled, ...] = ()
 
     @cached_property
     def line_starts(self) -> list[int]:
@@ -88,6 +90,7 @@ def decode(path: str, data: bytes) -> Source:
             chaptered=made.chaptered,
             language=made.language,
             problems=made.problems,
+            contents=made.contents,
         )
     if b"\0" in data:
         raise InputError(
@@ -99,7 +102,7 @@ def decode(path: str, data: bytes) -> Source:
         raise InputError(
             f"{path} is not valid UTF-8 (byte {problem.start}).", action="Save it as UTF-8."
         ) from problem
-    return Source(path=path, text=text, hash=hash_bytes(data))
+    return Source(path=path, text=text, hash=hash_bytes(data), contents=toctrees(text))
 
 
 def read_page_bytes(includes: Includes, path: str, max_bytes: int) -> tuple[bytes, bool]:

@@ -69,6 +69,19 @@ def find_title(metadata: str, rows: Sequence[Row], size: float) -> str:
     return " ".join(row.text for row in first if row.size == largest)[:MAX_LETTERS]
 
 
+def still_printed(
+    outline: Sequence[Entry], rows: Sequence[Row], left_out: Sequence[Row]
+) -> list[Entry]:
+    """The outline without the names of what was left out, such as the contents."""
+    gone = {row.page for row in left_out} - {row.page for row in rows}
+    names = {(row.page, _plain(row.text)) for row in left_out}
+    return [
+        entry
+        for entry in outline
+        if entry.page not in gone and (entry.page, _plain(entry.title)) not in names
+    ]
+
+
 def find_headings(
     rows: Sequence[Row], outline: Sequence[Entry], size: float, title: str
 ) -> dict[int, list[Heading]]:

@@ -13,6 +13,8 @@ from bythebook.reading.readers.writer import Writer
 MAX_CELLS = 20_000
 MAX_OUTPUT_LINES = 20
 MAX_OUTPUT = 2_000
+# Tags that keep a part of a cell off the built page.
+NO_CELL, NO_CODE, NO_OUTPUT = "remove-cell", "remove-input", "remove-output"
 
 
 def read(data: bytes, path: str) -> Converted:
@@ -20,12 +22,15 @@ def read(data: bytes, path: str) -> Converted:
     writer = Writer(path)
     cut = 0
     for cell in cells[:MAX_CELLS]:
-        text = _text(cell.get("source"))
+        text, tags = _text(cell.get("source")), _tags(cell)
+        if NO_CELL in tags:
+            continue
         if cell.get("cell_type") == "markdown":
             writer.block(text)
         elif cell.get("cell_type") == "code":
-            writer.code(text, language)
-            for output in _outputs(cell):
+            if NO_CODE not in tags:
+                writer.code(text, language)
+            for output in _outputs(cell) if NO_OUTPUT not in tags else ():
                 shown = _shortened(output)
                 cut += shown != output
                 writer.code(shown, "text")
@@ -76,6 +81,13 @@ def _text(value: Any) -> str:
     if isinstance(value, list):
         return "".join(part for part in value if isinstance(part, str))
     return value if isinstance(value, str) else ""
+
+
+def _tags(cell: dict[str, Any]) -> set[str]:
+    """Generators write `remove-cell` or `remove_cell`."""
+    tags = _table(cell.get("metadata")).get("tags")
+    known = tags if isinstance(tags, list) else []
+    return {tag.replace("_", "-") for tag in known if isinstance(tag, str)}
 
 
 def _outputs(cell: dict[str, Any]) -> list[str]:

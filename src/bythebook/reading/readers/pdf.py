@@ -12,8 +12,15 @@ import pypdfium2.raw as pdfium
 
 from bythebook.errors import InputError
 from bythebook.reading.converted import Converted
-from bythebook.reading.pdf.headings import Entry, body_size, find_headings, find_title
+from bythebook.reading.pdf.headings import (
+    Entry,
+    body_size,
+    find_headings,
+    find_title,
+    still_printed,
+)
 from bythebook.reading.pdf.hyphens import Vocabulary
+from bythebook.reading.pdf.listings import without_listings
 from bythebook.reading.pdf.margins import without_margins
 from bythebook.reading.pdf.paragraphs import Flow
 from bythebook.reading.pdf.pieces import read_pieces
@@ -37,14 +44,14 @@ def read(data: bytes, path: str) -> Converted:
     rows = [row for page in pages for row in page]
     _check_text(rows, without_text, len(pages), path)
     size = body_size(rows)
-    pages = without_margins(pages, heights, size)
+    pages, left_out = without_listings(without_margins(pages, heights, size))
     rows = [row for page in pages for row in in_reading_order(page)]
     title = find_title(metadata, rows, size)
     writer = Writer(path)
     writer.mark("#page=1", 1)
     writer.heading(1, title)
     flow = Flow(writer, Vocabulary(row.text for row in rows), rows)
-    flow.write(find_headings(rows, outline, size, title))
+    flow.write(find_headings(rows, still_printed(outline, rows, left_out), size, title))
     problems = []
     if without_text:
         problems.append(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from docutils.core import publish_doctree
@@ -9,7 +10,7 @@ from docutils.utils import SystemMessage
 
 from bythebook.errors import InputError
 from bythebook.reading.converted import Converted
-from bythebook.reading.readers.rst_names import know_names_of, know_sphinx_names
+from bythebook.reading.readers.rst_names import Contents, know_names_of, know_sphinx_names
 from bythebook.reading.readers.rst_text import RstText
 from bythebook.reading.readers.tokens import decoded
 from bythebook.reading.readers.writer import Writer
@@ -63,4 +64,5 @@ def read(data: bytes, path: str) -> Converted:
     if text.unknown:
         names = ", ".join(sorted(text.unknown)[:5])
         problems.append(f"{len(text.unknown)} passages can't be read as markup, as {names}")
-    return writer.finish(problems=problems)
+    contents = tuple(entry for part in tree.findall(Contents) for entry in part["entries"])
+    return replace(writer.finish(problems=problems), contents=contents)

@@ -16,6 +16,7 @@ from docutils.parsers.rst.languages import en as english
 from docutils.utils import new_document
 
 from bythebook.reading.directives import SPHINX_CODE, SPHINX_SILENT
+from bythebook.reading.toctree import titled_entries
 
 DOMAINS = ("", "py:", "c:", "cpp:", "js:", "std:", "rst:")
 OBJECTS = (
@@ -56,6 +57,7 @@ def know_sphinx_names() -> None:
         directives.register_directive(name, _Titled)
     for name in (*SPHINX_SILENT, "literalinclude"):
         directives.register_directive(name, _Nothing)
+    directives.register_directive("toctree", _Toctree)
     for name in (*CONTENT_ONLY, *BOXES):
         directives.register_directive(name, _Box)
     for name in OBJECTS:
@@ -121,6 +123,15 @@ class _Nothing(Directive):
 
     def run(self) -> list[nodes.Node]:
         return []
+
+
+class Contents(nodes.comment):
+    """A toctree: nothing that is shown, but it may give titles to other files."""
+
+
+class _Toctree(_Nothing):
+    def run(self) -> list[nodes.Node]:
+        return [Contents(entries=titled_entries(self.content))]
 
 
 class _Code(_Nothing):
