@@ -45,7 +45,6 @@ NOUNS_ARE_CAPITAL = frozenset({"de", "lb"})
 # A rare word counts less than a name: it may be said in other words.
 RARE_WORD = 0.6
 LEAST_RARE = 4
-LEAST_MISSPELT = 5
 ENDINGS = "s es ed d ing er ers r est ly ness able ation ations ization isation ize ise n't".split()
 
 
@@ -107,7 +106,7 @@ def strange_field(question: str, weight_of: Callable[[str], float]) -> str | Non
 
 
 def missing_names(names: Collection[Name], text: str, language: str) -> list[Name]:
-    """Those that a text does not have, heaviest first; a misspelt one is not missing."""
+    """Those that a text does not have, heaviest first."""
     # Most are there as they are asked for, and to find all words of a text takes a millisecond.
     unsaid = [name for name in names if not _says(text, name.word)]
     if not unsaid:
@@ -115,9 +114,7 @@ def missing_names(names: Collection[Name], text: str, language: str) -> list[Nam
     stems = set(terms(text, language))
     if any(SIGNED.fullmatch(name.word) for name in unsaid):
         stems.update(word.lower() for word in SIGNED.findall(text))
-    missing = [
-        name for name in unsaid if name.stem not in stems and not _is_misspelt(name.stem, stems)
-    ]
+    missing = [name for name in unsaid if name.stem not in stems]
     return sorted(missing, key=lambda name: -name.weight)
 
 
@@ -183,22 +180,3 @@ def _everyday_words() -> frozenset[str]:
     """The words that the built-in embedder was made to know whole: the 20,000 most common."""
     vocabulary = json.loads(checked_file("tokenizer.json").read_bytes())["model"]["vocab"]
     return frozenset(word for word in vocabulary if len(word) > 1 and word.isalpha())
-
-
-def _is_misspelt(stem: str, stems: Collection[str]) -> bool:
-    """Whether one letter added, left out, changed or swapped gives one of the stems."""
-    if len(stem) < LEAST_MISSPELT or not stem.isalpha():
-        return False
-    return any(other[0] == stem[0] and one_edit_apart(stem, other) for other in stems)
-
-
-def one_edit_apart(one: str, other: str) -> bool:
-    longer, shorter = (one, other) if len(one) >= len(other) else (other, one)
-    if len(longer) - len(shorter) > 1 or longer == shorter:
-        return False
-    at = next((i for i, letter in enumerate(shorter) if letter != longer[i]), len(shorter))
-    if len(longer) > len(shorter):
-        return longer[at + 1 :] == shorter[at:]
-    changed = longer[at + 1 :] == shorter[at + 1 :]
-    swapped = longer[at : at + 2] == shorter[at : at + 2][::-1]
-    return changed or (swapped and longer[at + 2 :] == shorter[at + 2 :])
