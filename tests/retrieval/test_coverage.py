@@ -8,12 +8,7 @@ from hypothesis import strategies as st
 
 from bythebook.index.sparse import query_terms, terms
 from bythebook.retrieval.coverage import LOOKED_AT, Sight, weigh
-from bythebook.retrieval.names import (
-    SIGNED,
-    missing_names,
-    names_in,
-    uncounted,
-)
+from bythebook.retrieval.names import SIGNED, missing_names, names_in
 
 
 def named(question: str, language: str = "en", unknown: bool = True) -> list[str]:
@@ -48,21 +43,6 @@ def test_a_rare_word_is_a_name_only_if_the_book_never_says_it() -> None:
 def test_german_nouns_are_no_names() -> None:
     assert named("Wie wird die Karte gespeichert?", "de") == []
     assert named("Wie wird ROS2 installiert?", "de") == ["ROS2"]
-
-
-@pytest.mark.parametrize(
-    ("question", "missing"),
-    [
-        ("How many wheels does it have?", None),
-        ("How many GPU hours did the training take?", "hours"),
-        ("How many legs?", "legs"),
-        ("How many does it have?", None),
-        ("How much does it weigh?", None),
-    ],
-)
-def test_what_is_to_be_counted_needs_a_number(question: str, missing: str | None) -> None:
-    texts = ["The robot has four wheels. It trained for hours.\nIts legs are long. It has 2 arms."]
-    assert uncounted(question, "en", texts) == missing
 
 
 def test_a_name_of_a_letter_and_signs_is_missed() -> None:

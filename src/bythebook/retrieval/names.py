@@ -11,7 +11,6 @@ import re
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from functools import cache
-from itertools import takewhile
 
 from bythebook.embedding.weights_file import checked_file
 from bythebook.index.sparse import TERM, terms
@@ -20,24 +19,6 @@ from bythebook.index.sparse import TERM, terms
 SENTENCE_BEGINS = re.compile(r"(?:^|[.!?…:;]\s+|\n\s*)[\"'“‘«(\[*_`-]*$")
 # Names that are a letter and signs.
 SIGNED = re.compile(r"(?<!\w)[A-Za-z](?:\+\+|#)")
-COUNTED = re.compile(r"\bhow many\s+((?:[\w-]+\s*){1,4})", re.IGNORECASE)
-# What ends the noun after "how many".
-AFTER_NOUN = frozenset(
-    """do does did is are was were can could should will would have has had must may might i you we
-    they he she it there need needs to of in on at for from with that per""".split()
-)
-# "What is inflation in economics?"
-FIELD = re.compile(
-    r"^\W*(?:what|who)\s+(?:is|are|does)\b.*\bin\s+(?:an?\s+|the\s+)?(?P<field>[^\W\d_]{4,})\W*$",
-    re.IGNORECASE,
-)
-SENTENCE = re.compile(r"(?<=[.!?])\s+|\n")
-NUMBER = re.compile(
-    r"\d|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|fifteen|twenty|thirty|"
-    r"forty|fifty|hundreds?|thousands?|millions?|billions?|dozens?|several|few|many|single|no|none|"
-    r"both|each|unlimited)\b",
-    re.IGNORECASE,
-)
 # From this share of capitals on (titles, shouting) they say nothing.
 ALL_CAPITALS = 0.8
 # Languages that write every noun with a capital.
@@ -78,31 +59,6 @@ def names_in(text: str, language: str, weight_of: Callable[[str], float]) -> lis
     for word in SIGNED.findall(text):
         found[word.lower()] = Name(word, word.lower(), 1.0)
     return list(found.values())
-
-
-def uncounted(question: str, language: str, texts: Collection[str]) -> str | None:
-    """What the question wants counted ("how many wheels"), if no sentence has it and a number."""
-    asked = COUNTED.search(question) if language.startswith("en") else None
-    if asked is None:
-        return None
-    words: list[str] = asked[1].split()
-    noun = list(takewhile(lambda word: word.lower() not in AFTER_NOUN, words))
-    if not noun:
-        return None
-    counted = noun[0] if len(noun) == len(words) else noun[-1]
-    stems = set(terms(counted, language))
-    for text in texts:
-        for sentence in SENTENCE.split(text):
-            if NUMBER.search(sentence) and not stems.isdisjoint(terms(sentence, language)):
-                return None
-    return counted
-
-
-def strange_field(question: str, weight_of: Callable[[str], float]) -> str | None:
-    """The field a term is to be explained in, if the book never speaks of it: the word is the
-    same there, the thing another."""
-    found = FIELD.match(question)
-    return found["field"] if found and weight_of(found["field"]) >= 1 else None
 
 
 def missing_names(names: Collection[Name], text: str, language: str) -> list[Name]:
