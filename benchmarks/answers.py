@@ -1,11 +1,13 @@
 """What answers convey: questions with facts about eleven books, asked without a language model.
 
-python benchmarks/answers.py --data ../shared/data --work WORK [--part check] [--fit]
+python benchmarks/answers.py --data ../shared/data --work WORK [--part check] [--found] [--fit]
 
 `benchmarks/facts/BOOK-dev.jsonl` may be looked at while working, `…-check.jsonl` is reported. Each
 question was written by somebody who saw only the book, with the facts that a right answer conveys;
-a third is not covered. `--fit` prints the weights of retrieval/reranker.py for the part, fitted to
-whether the chosen passage holds all facts, and their errors book by book.
+a third is not covered. `--found` tells, by kind of question, how often one of the first twenty
+passages holds all facts, and how often the first one does. `--fit` prints the weights of
+retrieval/reranker.py for the part, fitted to whether the chosen passage holds all facts, and their
+errors book by book.
 """
 
 from __future__ import annotations
@@ -15,19 +17,25 @@ import asyncio
 import json
 import sys
 from collections import Counter
+from collections.abc import Sequence
 from math import log
 from pathlib import Path
 
 import numpy as np
 
 from bythebook.agent.assistant import Assistant
+from bythebook.agent.turn import search_and_read
 from bythebook.evaluation.asking import ask_all
-from bythebook.evaluation.facts import held
+from bythebook.evaluation.facts import FEW, held
 from bythebook.evaluation.figures import told
+from bythebook.evaluation.outcome import Outcome
 from bythebook.evaluation.question import Question, read_questions
+from bythebook.language.followup import questions_of
 from bythebook.library import Library
-from bythebook.models.search import SearchQuery
-from bythebook.retrieval.reranker import READ, rerank
+from bythebook.models.passage import Passage
+from bythebook.models.search import MAX_RESULTS, SearchFilters, SearchQuery
+from bythebook.retrieval.reranker import Reranked
+from bythebook.retrieval.search import Found
 from bythebook.settings import Settings
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
@@ -60,15 +68,55 @@ async def library_of(book: str, data: Path, work: Path) -> Library:
     return library
 
 
+async def found_of(library: Library, book: str, question: Question) -> tuple[Found, Reranked]:
+    query = SearchQuery(
+        text=question.text, book_id=book, limit=MAX_RESULTS, **SearchFilters().model_dump()
+    )
+    return await search_and_read(library, await library.book(book), query)
+
+
+def holds(question: Question, passage: Passage) -> bool:
+    return bool(question.facts) and held(question.facts, passage.text) == len(question.facts)
+
+
 async def sample_of(library: Library, book: str, question: Question) -> Sample:
     """What reader and search say of the best passage, and whether it holds all facts."""
-    query = SearchQuery(text=question.text, book_id=book, hardware_tier_filter=4, limit=READ)
-    found = await library.search(query)
-    assert library.reader is not None
-    judged = await rerank(library.reader, found.query, found.passages, found.coverage)
+    found, judged = await found_of(library, book, question)
     best = judged.passages[0]
-    right = bool(question.facts) and held(question.facts, best.text) == len(question.facts)
-    return book, judged.readings[best.id].answers, found.coverage, bool(question.covered), right
+    answers = judged.readings[best.id].answers
+    return book, answers, found.coverage, bool(question.covered), holds(question, best)
+
+
+async def count_found(
+    library: Library, book: str, questions: Sequence[Question], kinds: dict[str, Counter[str]]
+) -> None:
+    """Adds to the counts of each kind, of questions in two parts, and of all."""
+    for one in questions:
+        if not (one.covered and one.facts):
+            continue
+        found, judged = await found_of(library, book, one)
+        own = Counter(
+            questions=1,
+            facts=len(one.facts),
+            facts_20=held(one.facts, "\n".join(each.text for each in found.passages)),
+            recall_20=any(holds(one, each) for each in found.passages),
+            recall_5=any(holds(one, each) for each in found.passages[:FEW]),
+            search_1=any(holds(one, each) for each in found.passages[:1]),
+            reader_1=any(holds(one, each) for each in judged.passages[:1]),
+        )
+        for kind in (one.group, *(["two in one"] if questions_of(one.text) else []), "all"):
+            kinds.setdefault(kind, Counter()).update(own)
+
+
+def print_found(kinds: dict[str, Counter[str]]) -> None:
+    print("| kind | questions | facts in 20 | recall@20 | recall@5 | hit@1, search | hit@1, read |")
+    print(f"|{'---|' * 7}")
+    for kind, own in sorted(kinds.items(), key=lambda row: (row[0] == "all", row[0])):
+        shares = [own["facts_20"] / own["facts"]]
+        for name in ("recall_20", "recall_5", "search_1", "reader_1"):
+            shares.append(own[name] / own["questions"])
+        cells = [kind, str(own["questions"]), *(f"{share:.2f}" for share in shares)]
+        print(f"| {' | '.join(cells)} |")
 
 
 def fit(samples: list[Sample]) -> None:
@@ -109,13 +157,18 @@ async def main() -> None:
     options.add_argument("--work", type=Path, required=True)
     options.add_argument("--part", choices=("dev", "check"), default="dev")
     options.add_argument("--books", nargs="*", default=list(BOOKS))
+    options.add_argument("--found", action="store_true")
     options.add_argument("--fit", action="store_true")
     chosen = options.parse_args()
     total: Counter[str] = Counter()
     samples: list[Sample] = []
-    answers = (chosen.work / f"answers-{chosen.part}.jsonl").open("w", encoding="utf-8")
-    print("| book | facts | by answer | by first passage | by five | covered | answered "
-          "| uncovered | refused | p50 s |\n|---|---|---|---|---|---|---|---|---|---|")  # fmt: skip
+    kinds: dict[str, Counter[str]] = {}
+    told_at = chosen.work / f"answers-{chosen.part}.jsonl"
+    if not (chosen.fit or chosen.found):
+        told_at.unlink(missing_ok=True)
+        print("| book | facts | by answer | by first passage | by five | covered | answered "
+              "| uncovered | refused | p50 s |")  # fmt: skip
+        print(f"|{'---|' * 10}")
     for book in chosen.books:
         questions = read_questions(FACTS / f"{book}-{chosen.part}.jsonl")
         async with (
@@ -124,9 +177,23 @@ async def main() -> None:
         ):
             if chosen.fit:
                 samples += [await sample_of(library, book, question) for question in questions]
-                continue
-            outcomes = await ask_all(assistant, await library.book(book), questions)
-        own: Counter[str] = Counter()
+            elif chosen.found:
+                await count_found(library, book, questions, kinds)
+            else:
+                outcomes = await ask_all(assistant, await library.book(book), questions)
+                total += print_answers(book, outcomes, told_at)
+    if chosen.fit:
+        fit(samples)
+    elif chosen.found:
+        print_found(kinds)
+    else:
+        print(row("all", total, ""))
+
+
+def print_answers(book: str, outcomes: Sequence[Outcome], told_at: Path) -> Counter[str]:
+    """What is counted of a book; the answers themselves are written to a file."""
+    own: Counter[str] = Counter()
+    with told_at.open("a", encoding="utf-8") as answers:
         for one in outcomes:
             answers.write(json.dumps({"book": book, **told(one)}, ensure_ascii=False) + "\n")
             own["covered" if one.question.covered else "uncovered"] += 1
@@ -135,13 +202,9 @@ async def main() -> None:
             if one.facts:
                 for name in ("facts", "by_answer", "by_first", "by_five"):
                     own[name] += getattr(one.facts, name)
-        seconds = sorted(one.milliseconds for one in outcomes)[len(outcomes) // 2] / 1000
-        print(row(book, own, f"{seconds:.2f}"), flush=True)
-        total += own
-    if chosen.fit:
-        fit(samples)
-    else:
-        print(row("all", total, ""))
+    seconds = sorted(one.milliseconds for one in outcomes)[len(outcomes) // 2] / 1000
+    print(row(book, own, f"{seconds:.2f}"), flush=True)
+    return own
 
 
 def row(name: str, own: Counter[str], seconds: str) -> str:

@@ -8,14 +8,7 @@ from hypothesis import strategies as st
 
 from bythebook.index.sparse import query_terms, terms
 from bythebook.retrieval.coverage import LOOKED_AT, Sight, weigh
-from bythebook.retrieval.names import (
-    LEAST_MISSPELT,
-    SIGNED,
-    missing_names,
-    names_in,
-    one_edit_apart,
-    uncounted,
-)
+from bythebook.retrieval.names import SIGNED, missing_names, names_in
 
 
 def named(question: str, language: str = "en", unknown: bool = True) -> list[str]:
@@ -52,43 +45,6 @@ def test_german_nouns_are_no_names() -> None:
     assert named("Wie wird ROS2 installiert?", "de") == ["ROS2"]
 
 
-@pytest.mark.parametrize(
-    ("one", "other", "apart"),
-    [
-        ("light", "ligth", True),
-        ("robot", "robots", True),
-        ("robots", "robot", True),
-        ("robot", "rabot", True),
-        ("robot", "robot", False),
-        ("robot", "rabat", False),
-        ("robot", "ro", False),
-        ("", "a", True),
-    ],
-)
-def test_one_edit(one: str, other: str, apart: bool) -> None:
-    assert one_edit_apart(one, other) is apart
-
-
-@given(st.text("abc", max_size=6), st.text("abc", max_size=6))
-def test_one_edit_is_symmetric(one: str, other: str) -> None:
-    assert one_edit_apart(one, other) == one_edit_apart(other, one)
-
-
-@pytest.mark.parametrize(
-    ("question", "missing"),
-    [
-        ("How many wheels does it have?", None),
-        ("How many GPU hours did the training take?", "hours"),
-        ("How many legs?", "legs"),
-        ("How many does it have?", None),
-        ("How much does it weigh?", None),
-    ],
-)
-def test_what_is_to_be_counted_needs_a_number(question: str, missing: str | None) -> None:
-    texts = ["The robot has four wheels. It trained for hours.\nIts legs are long. It has 2 arms."]
-    assert uncounted(question, "en", texts) == missing
-
-
 def test_a_name_of_a_letter_and_signs_is_missed() -> None:
     names = names_in("How do I write a node in C++?", "en", lambda _word: 1.0)
     assert not missing_names(names, "A node in C++, not in C.", "en")
@@ -107,23 +63,20 @@ def test_a_name_is_missing_where_no_word_has_its_stem(asked: list[str], said: li
     names = names_in("".join(asked), "en", lambda _: 1.0)
     text = "".join(said)
     stems = {*terms(text, "en"), *(word.lower() for word in SIGNED.findall(text))}
-    lacking = [name for name in names if name.stem not in stems]
-    found = missing_names(names, text, "en")
-    assert {name for name in lacking if len(name.stem) < LEAST_MISSPELT} <= set(found)
-    assert set(found) <= set(lacking)
+    lacking = {name for name in names if name.stem not in stems}
+    assert set(missing_names(names, text, "en")) == lacking
 
 
 def weights(question: str, value: float) -> dict[int, float]:
     return dict.fromkeys(query_terms(question, "en").indices, value)
 
 
-def test_a_missing_name_is_found_whatever_its_case_and_spelling() -> None:
+def test_a_missing_name_is_found_whatever_its_case() -> None:
     passages = [Sight(0.5, 0.5, "You can install it on Ubuntu with a package.")]
     for question, missing in (
         ("How do I install it on Foxglove?", ("Foxglove",)),
         ("how do i install it on foxglove", ("foxglove",)),
         ("How do I install it on Ubuntu?", ()),
-        ("How do I install it on Ubunut?", ()),
     ):
         found = weigh(question, "en", weights(question, 1.0), passages)
         assert found.missing == missing

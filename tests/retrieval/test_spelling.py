@@ -59,3 +59,14 @@ async def test_a_question_is_searched_as_it_was_meant(
     await library.ingest(write_book({"README.md": PAGE, "more.md": PAGE}), book_id="robots")
     found = await library.search(SearchQuery(text=question, book_id="robots"))
     assert found.query == searched and found.passages
+
+
+async def test_a_name_typed_wrong_is_not_missing(library: Library, write_book: WriteBook) -> None:
+    pages = {"README.md": PAGE, "more.md": PAGE.replace("robot", "Ubuntu")}
+    await library.ingest(write_book(pages), book_id="robots")
+    for question, missing in (
+        ("Where is the module of Ubunut?", ()),
+        ("Where is the module of Foxglove?", ("Foxglove",)),
+    ):
+        found = await library.search(SearchQuery(text=question, book_id="robots"))
+        assert found.evidence is not None and found.evidence.missing == missing

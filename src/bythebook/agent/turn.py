@@ -220,25 +220,14 @@ class TurnState:
         return [passage for passage in found.passages if passage.score >= least]
 
     async def _search_book(self, query: SearchQuery) -> Found:
-        """What search finds, judged by the reader, which looks at five passages however few are
-        asked for."""
+        """What search finds, judged by the reader."""
         await self.rounds.next()
-        reader = self.library.reader
-        if reader is None:
+        if self.library.reader is None:
             found = await self.library.search(query)
         else:
-            wide = query.model_copy(update={"limit": max(query.limit, READ)})
-            found = await self.library.search(wide)
-            passages, most = found.passages, READ
-            names = (self.asked.book.title, self.asked.book.book_id)
-            if _is_unfiltered(query) and asks_about_book(found.query, found.heaviest, *names):
-                first = await self.library.opening(query.book_id)
-                known = {passage.id for passage in first}
-                passages = (*first, *(one for one in passages if one.id not in known))
-                most += len(first)
             leans = bool(self.asked.read_as) and query.text == self.asked.query
-            text = self.asked.read_as if leans else found.query or query.text
-            judged = await rerank(reader, text, passages, found.coverage, most)
+            read_as = self.asked.read_as if leans else ""
+            found, judged = await search_and_read(self.library, self.asked.book, query, read_as)
             self.judged[query.text] = judged
             found = replace(found, passages=judged.passages, coverage=judged.confidence)
         return replace(found, passages=tuple(await self.library.with_vectors(found.passages)))
@@ -251,6 +240,24 @@ class TurnState:
             limit=given.top_k if "top_k" in given.model_fields_set else asked.top_k,
             **narrowed(asked.filters, given.filters).model_dump(),
         )
+
+
+async def search_and_read(
+    library: Library, book: BookInfo, query: SearchQuery, read_as: str = ""
+) -> tuple[Found, Reranked]:
+    """What search finds, and the same as the reader judges it, who looks at five passages however
+    few are asked for, and at the book's first pages where the book itself is asked about."""
+    assert library.reader is not None
+    found = await library.search(query.model_copy(update={"limit": max(query.limit, READ)}))
+    passages, most = found.passages, READ
+    names = (book.title, book.book_id)
+    if _is_unfiltered(query) and asks_about_book(found.query, found.heaviest, *names):
+        first = await library.opening(query.book_id)
+        known = {passage.id for passage in first}
+        passages = (*first, *(one for one in passages if one.id not in known))
+        most += len(first)
+    text = read_as or found.query or query.text
+    return found, await rerank(library.reader, text, passages, found.coverage, most)
 
 
 def _is_unfiltered(query: SearchQuery) -> bool:

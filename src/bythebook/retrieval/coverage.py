@@ -11,13 +11,7 @@ from dataclasses import dataclass, fields
 from math import sqrt
 
 from bythebook.retrieval.asking import weight_as_written
-from bythebook.retrieval.names import (
-    Name,
-    missing_names,
-    names_in,
-    strange_field,
-    uncounted,
-)
+from bythebook.retrieval.names import Name, missing_names, names_in
 
 # Passages that are looked at, however many are asked for: coverage must not depend on the limit.
 LOOKED_AT = 5
@@ -32,8 +26,8 @@ FEW_WORDS, MANY_WORDS = 6, 24
 @dataclass(frozen=True)
 class Features:
     """`cosine` and `evidence` of the best passage, the latter made comparable between short and
-    long questions; `missing` is the weight of the heaviest thing that the question names, or wants
-    counted, and the best passages don't."""
+    long questions; `missing` is the weight of the heaviest thing that the question names and the
+    best passages don't."""
 
     cosine: float
     evidence: float
@@ -79,9 +73,6 @@ def weigh(
     if names:
         texts = "\n".join(sight.text for sight in best[:NAMED_IN])
         missing = missing_names(names, texts, language)
-    counted = uncounted(question, language, [sight.text for sight in best])
-    for word in filter(None, (counted, strange_field(question, weight_of))):
-        missing = [Name(word, word, 1.0), *missing]
     heaviest = missing[0].weight if missing else 0.0
     length = sqrt(min(max(len(weights), FEW_WORDS), MANY_WORDS) / FEW_WORDS)
     features = Features(

@@ -11,7 +11,6 @@ import re
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from functools import cache
-from itertools import takewhile
 
 from bythebook.embedding.weights_file import checked_file
 from bythebook.index.sparse import TERM, terms
@@ -20,24 +19,6 @@ from bythebook.index.sparse import TERM, terms
 SENTENCE_BEGINS = re.compile(r"(?:^|[.!?…:;]\s+|\n\s*)[\"'“‘«(\[*_`-]*$")
 # Names that are a letter and signs.
 SIGNED = re.compile(r"(?<!\w)[A-Za-z](?:\+\+|#)")
-COUNTED = re.compile(r"\bhow many\s+((?:[\w-]+\s*){1,4})", re.IGNORECASE)
-# What ends the noun after "how many".
-AFTER_NOUN = frozenset(
-    """do does did is are was were can could should will would have has had must may might i you we
-    they he she it there need needs to of in on at for from with that per""".split()
-)
-# "What is inflation in economics?"
-FIELD = re.compile(
-    r"^\W*(?:what|who)\s+(?:is|are|does)\b.*\bin\s+(?:an?\s+|the\s+)?(?P<field>[^\W\d_]{4,})\W*$",
-    re.IGNORECASE,
-)
-SENTENCE = re.compile(r"(?<=[.!?])\s+|\n")
-NUMBER = re.compile(
-    r"\d|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|fifteen|twenty|thirty|"
-    r"forty|fifty|hundreds?|thousands?|millions?|billions?|dozens?|several|few|many|single|no|none|"
-    r"both|each|unlimited)\b",
-    re.IGNORECASE,
-)
 # From this share of capitals on (titles, shouting) they say nothing.
 ALL_CAPITALS = 0.8
 # Languages that write every noun with a capital.
@@ -45,7 +26,6 @@ NOUNS_ARE_CAPITAL = frozenset({"de", "lb"})
 # A rare word counts less than a name: it may be said in other words.
 RARE_WORD = 0.6
 LEAST_RARE = 4
-LEAST_MISSPELT = 5
 ENDINGS = "s es ed d ing er ers r est ly ness able ation ations ization isation ize ise n't".split()
 
 
@@ -81,33 +61,8 @@ def names_in(text: str, language: str, weight_of: Callable[[str], float]) -> lis
     return list(found.values())
 
 
-def uncounted(question: str, language: str, texts: Collection[str]) -> str | None:
-    """What the question wants counted ("how many wheels"), if no sentence has it and a number."""
-    asked = COUNTED.search(question) if language.startswith("en") else None
-    if asked is None:
-        return None
-    words: list[str] = asked[1].split()
-    noun = list(takewhile(lambda word: word.lower() not in AFTER_NOUN, words))
-    if not noun:
-        return None
-    counted = noun[0] if len(noun) == len(words) else noun[-1]
-    stems = set(terms(counted, language))
-    for text in texts:
-        for sentence in SENTENCE.split(text):
-            if NUMBER.search(sentence) and not stems.isdisjoint(terms(sentence, language)):
-                return None
-    return counted
-
-
-def strange_field(question: str, weight_of: Callable[[str], float]) -> str | None:
-    """The field a term is to be explained in, if the book never speaks of it: the word is the
-    same there, the thing another."""
-    found = FIELD.match(question)
-    return found["field"] if found and weight_of(found["field"]) >= 1 else None
-
-
 def missing_names(names: Collection[Name], text: str, language: str) -> list[Name]:
-    """Those that a text does not have, heaviest first; a misspelt one is not missing."""
+    """Those that a text does not have, heaviest first."""
     # Most are there as they are asked for, and to find all words of a text takes a millisecond.
     unsaid = [name for name in names if not _says(text, name.word)]
     if not unsaid:
@@ -115,9 +70,7 @@ def missing_names(names: Collection[Name], text: str, language: str) -> list[Nam
     stems = set(terms(text, language))
     if any(SIGNED.fullmatch(name.word) for name in unsaid):
         stems.update(word.lower() for word in SIGNED.findall(text))
-    missing = [
-        name for name in unsaid if name.stem not in stems and not _is_misspelt(name.stem, stems)
-    ]
+    missing = [name for name in unsaid if name.stem not in stems]
     return sorted(missing, key=lambda name: -name.weight)
 
 
@@ -183,22 +136,3 @@ def _everyday_words() -> frozenset[str]:
     """The words that the built-in embedder was made to know whole: the 20,000 most common."""
     vocabulary = json.loads(checked_file("tokenizer.json").read_bytes())["model"]["vocab"]
     return frozenset(word for word in vocabulary if len(word) > 1 and word.isalpha())
-
-
-def _is_misspelt(stem: str, stems: Collection[str]) -> bool:
-    """Whether one letter added, left out, changed or swapped gives one of the stems."""
-    if len(stem) < LEAST_MISSPELT or not stem.isalpha():
-        return False
-    return any(other[0] == stem[0] and one_edit_apart(stem, other) for other in stems)
-
-
-def one_edit_apart(one: str, other: str) -> bool:
-    longer, shorter = (one, other) if len(one) >= len(other) else (other, one)
-    if len(longer) - len(shorter) > 1 or longer == shorter:
-        return False
-    at = next((i for i, letter in enumerate(shorter) if letter != longer[i]), len(shorter))
-    if len(longer) > len(shorter):
-        return longer[at + 1 :] == shorter[at:]
-    changed = longer[at + 1 :] == shorter[at + 1 :]
-    swapped = longer[at : at + 2] == shorter[at : at + 2][::-1]
-    return changed or (swapped and longer[at + 2 :] == shorter[at + 2 :])
