@@ -17,6 +17,8 @@ PATIENCE = 20.0
 # Of ten sentences; below it, a larger model pays.
 MOST_HOLD = 0.7
 NAMED = 8
+# A server may send so few in one piece.
+FEW_WORDS = 8
 GUIDE = "docs/models.md"
 
 
@@ -99,8 +101,10 @@ def _tool_calls(tool: ToolTrial, name: str) -> Check:
 
 def _streaming(trial: AnswerTrial, wanted: bool) -> Check:
     name, reply = "model: streaming", trial.written
-    if reply is None:
-        return Check(name, True, "not seen, because it wrote nothing", figures={"streamed": None})
+    if reply is None or (reply.words < FEW_WORDS and not reply.streamed):
+        return Check(
+            name, True, "not seen, because it wrote too little", figures={"streamed": None}
+        )
     figures: dict[str, object] = {"streamed": reply.streamed, "moments": reply.moments}
     if not wanted:
         return Check(name, True, "off by OPENAI_STREAM=false", figures=figures)

@@ -31,8 +31,8 @@ from bythebook.settings import Settings
 # One to see whether it calls the tool, the others for an answer, in which it may search again.
 MOST_CALLS = 4
 # A model that is being loaded from a disk may take most of it.
-TOOL_SECONDS = 60.0
-ANSWER_SECONDS = 180.0
+TOOL_SECONDS = 120.0
+ANSWER_SECONDS = 240.0
 LIST_SECONDS = 5.0
 # Pieces that come closer together than any model writes were sent in one go.
 MOMENT = 0.005
