@@ -182,6 +182,17 @@ def test_no_such_model(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
     assert "another" in found["reachable"]["action"]
 
 
+def test_a_refused_request_in_the_servers_words(
+    cli: Cli, llm: LlmServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    body = json.dumps({"error": {"message": "stand-in does not support tools [red]", "code": None}})
+    llm.always(fails(400, body=body))
+    monkeypatch.setenv("OPENAI_BASE_URL", llm.base_url)
+    monkeypatch.setenv("OPENAI_MODEL", "stand-in")
+    status, out, _ = cli("doctor")
+    assert status == 1 and "It said: stand-in does not support tools [red]" in " ".join(out.split())
+
+
 def test_a_refused_address(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
     with socket.socket() as taken:  # bound, and nobody listens
         taken.bind(("127.0.0.1", 0))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from bythebook.cli.report import Check
@@ -30,6 +31,7 @@ async def examine_model(report: Report, library: Library, asked: tuple[str, str]
         WatchedModel,
         for_trial,
         models_beside,
+        servers_words,
         trial_library,
         try_answer,
         try_tool,
@@ -39,13 +41,14 @@ async def examine_model(report: Report, library: Library, asked: tuple[str, str]
     try:
         model = WatchedModel(settings)
     except BookError as problem:
-        report.add(_unreachable(problem, []))
+        report.add(_unreachable(problem))
         return
     try:
         try:
             tool = await try_tool(model, settings)
         except BookError as problem:
-            report.add(_unreachable(problem, await models_beside(settings, problem)))
+            beside = await models_beside(settings, problem)
+            report.add(_unreachable(problem, beside, servers_words(problem)))
             return
         report.add(_reachable(tool, settings.openai_model, settings.openai_base_url))
         report.add(_tool_calls(tool, settings.tool_name))
@@ -72,12 +75,13 @@ def _reachable(tool: ToolTrial, name: str, address: str) -> Check:
     )
 
 
-def _unreachable(problem: BookError, beside: list[str]) -> Check:
+def _unreachable(problem: BookError, beside: Sequence[str] = (), said: str = "") -> Check:
+    message = f"{problem.message} It said: {said}" if said else problem.message
     action = problem.action or f"See {GUIDE}."
     if beside:
         more = " and more" if len(beside) > NAMED else ""
         action = f"Set OPENAI_MODEL to one that it has: {', '.join(beside[:NAMED])}{more}."
-    return Check("model: reachable", False, problem.message, action)
+    return Check("model: reachable", False, message, action)
 
 
 def _tool_calls(tool: ToolTrial, name: str) -> Check:

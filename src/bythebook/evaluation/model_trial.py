@@ -34,6 +34,7 @@ MOST_CALLS = 4
 TOOL_SECONDS = 120.0
 ANSWER_SECONDS = 240.0
 LIST_SECONDS = 5.0
+LONGEST_WORDS = 200
 # Pieces that come closer together than any model writes were sent in one go.
 MOMENT = 0.005
 # For whoever has no book yet.
@@ -241,6 +242,16 @@ async def models_beside(settings: Settings, problem: BookError) -> list[str]:
     finally:
         await client.close()
     return [] if settings.openai_model in names else names
+
+
+def servers_words(problem: BookError) -> str:
+    """Why it refused the request, in a line; nothing where it may repeat a key."""
+    cause = problem.__cause__
+    if not isinstance(cause, APIStatusError) or cause.status_code not in (400, 404, 422):
+        return ""
+    said = cause.body.get("message") if isinstance(cause.body, dict) else None
+    words = " ".join(str(said or "").split())
+    return words if len(words) <= LONGEST_WORDS else f"{words[:LONGEST_WORDS]}…"
 
 
 @contextmanager
