@@ -57,6 +57,9 @@ async def examine_model(report: Report, library: Library, asked: tuple[str, str]
         else:
             async with trial_library(settings) as (own, book_id):
                 trial = await try_answer(own, settings, model, QUESTION, book_id)
+    except BookError as problem:  # the page could not be read into an index
+        report.add(Check("model: sentences", False, problem.message, problem.action))
+        return
     finally:
         await model.close()
     report.add(_streaming(trial, settings.openai_stream))
