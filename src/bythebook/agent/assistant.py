@@ -32,6 +32,7 @@ from bythebook.tracing.spans import Attributes, span
 if TYPE_CHECKING:
     from bythebook.agent.language_model import LanguageModel
     from bythebook.agent.model_writer import ModelWriter
+    from bythebook.settings import Settings
 
 logger = logging.getLogger(__name__)
 
@@ -39,9 +40,16 @@ logger = logging.getLogger(__name__)
 class Assistant:
     """Answers questions about the books of a library."""
 
-    def __init__(self, library: Library) -> None:
+    def __init__(
+        self,
+        library: Library,
+        settings: Settings | None = None,
+        model: LanguageModel | None = None,
+    ) -> None:
+        """Others than the library's `settings`, and the `model` itself, are for whoever examines
+        them; the assistant closes the model."""
         self.library = library
-        self.settings = library.settings
+        self.settings = settings or library.settings
         self._turns: set[asyncio.Task[Terminal]] = set()
         self._stopping = False
         self._rounds = Rounds()
@@ -51,7 +59,7 @@ class Assistant:
             # The SDK takes longer to load than the built-in answerer needs for an answer.
             from bythebook.agent.model_writer import ModelWriter
 
-            self._model_writer = ModelWriter(self.settings)
+            self._model_writer = ModelWriter(self.settings, model)
 
     async def close(self) -> None:
         if self.language_model:

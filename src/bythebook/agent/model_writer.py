@@ -51,9 +51,9 @@ class ModelWriter:
 
     quotes = False
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: Settings, model: LanguageModel | None = None) -> None:
         self._settings = settings
-        self.model = LanguageModel(settings)
+        self.model = model or LanguageModel(settings)
 
     @property
     def name(self) -> str:

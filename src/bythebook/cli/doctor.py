@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from bythebook.cli.examine_model import GUIDE, examine_model
 from bythebook.cli.output import out, print_json
 from bythebook.cli.report import Report
 from bythebook.cli.workflow import examine_workflow
@@ -25,18 +26,27 @@ def command(
     ] = False,
     json: Annotated[bool, typer.Option("--json", help="Print the checks as JSON.")] = False,
 ) -> None:
-    """Check everything from the settings to a cited answer and a refusal for every book."""
+    """Check everything: settings, index, a cited answer and a refusal for every book, the model."""
     report = asyncio.run(examine(repair))
     if json:
         print_json([asdict(check) for check in report.checks])
     else:
-        for check in report.checks:
-            mark = "[green]ok[/green]    " if check.ok else "[red]failed[/red]"
-            out().print(f"{mark}  {check.name}: {check.message}", style="" if check.ok else "bold")
-            if check.action:
-                out().print(f"        {check.action}")
+        _print(report)
     if not all(check.ok for check in report.checks):
         raise typer.Exit(1)
+
+
+def _print(report: Report) -> None:
+    from rich.markup import escape  # a server's address or a heading may look like markup
+
+    for check in report.checks:
+        mark = "[red]failed[/red]" if not check.ok else "[green]ok[/green]    "
+        if check.ok and check.action:
+            mark = "[yellow]note[/yellow]  "
+        told = escape(f"{check.name}: {check.message}")
+        out().print(f"{mark}  {told}", style="" if check.ok else "bold")
+        if check.action:
+            out().print(f"        {escape(check.action)}")
 
 
 async def examine(repair: bool = False) -> Report:
@@ -95,10 +105,9 @@ async def _examine_library(report: Report, library: Library, repair: bool) -> No
         return f"{info.engine}, {info.points} passages"
 
     async def answerer() -> str:
-        from bythebook.agent.assistant import Assistant
-
-        async with Assistant(library) as assistant:
-            return assistant.model_name
+        if library.settings.uses_language_model:
+            return f"the language model {library.settings.openai_model}, examined below"
+        return f"built-in, which quotes the book; {GUIDE} says how a language model writes instead"
 
     working = await report.check("embedder", embedder)
     await report.check("reader", reader)
@@ -106,8 +115,16 @@ async def _examine_library(report: Report, library: Library, repair: bool) -> No
     await _examine_platforms(report, library)
     if repair:
         await report.check("repair", rebuilt)
-    if not await report.check("index", index):
-        return
+    asked: tuple[str, str] | None = None
+    if await report.check("index", index):
+        asked = await _examine_books(report, library, working)
+    if library.settings.uses_language_model:
+        await examine_model(report, library, asked)
+
+
+async def _examine_books(report: Report, library: Library, working: bool) -> tuple[str, str] | None:
+    """A book and a question that it answers, if there is one."""
+    asked: tuple[str, str] | None = None
     for book in await library.books():
 
         async def complete(book_id: str = book.book_id) -> str:
@@ -115,7 +132,9 @@ async def _examine_library(report: Report, library: Library, repair: bool) -> No
 
         whole = await report.check(f"book {book.book_id}", complete)
         if whole and working and book.total_chunks:
-            await examine_workflow(report, library, book.book_id)
+            question = await examine_workflow(report, library, book.book_id)
+            asked = asked or ((book.book_id, question) if question else None)
+    return asked
 
 
 async def _examine_platforms(report: Report, library: Library) -> None:

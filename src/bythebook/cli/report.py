@@ -10,17 +10,21 @@ from bythebook.errors import BookError
 
 @dataclass(frozen=True)
 class Check:
-    """One thing that was looked at."""
+    """One thing that was looked at. What works may still need doing something about: `action`."""
 
     name: str
     ok: bool
     message: str
     action: str = ""
+    figures: dict[str, object] = field(default_factory=dict)
 
 
 @dataclass
 class Report:
     checks: list[Check] = field(default_factory=list)
+
+    def add(self, check: Check) -> None:
+        self.checks.append(check)
 
     async def check(self, name: str, look: Callable[[], Awaitable[str]]) -> bool:
         try:

@@ -19,9 +19,11 @@ UNCOVERED = "How does the quuxwidget zorblify its frumious plimth?"
 ATTEMPTS = 5
 
 
-async def examine_workflow(report: Report, library: Library, book_id: str) -> None:
+async def examine_workflow(report: Report, library: Library, book_id: str) -> str | None:
+    """With the built-in answerer, which costs nothing; returns a question that the book answers."""
     from bythebook.agent.assistant import Assistant
 
+    quoting = library.settings.model_copy(update={"answerer": "built-in"})
     steps: dict[str, str] = {}
 
     async def seen(name: str) -> str:
@@ -32,7 +34,7 @@ async def examine_workflow(report: Report, library: Library, book_id: str) -> No
             )
         return steps[name]
 
-    async with Assistant(library) as assistant:
+    async with Assistant(library, quoting) as assistant:
 
         async def ask() -> str:
             return await _ask_headings(assistant, library, book_id, steps)
@@ -50,6 +52,7 @@ async def examine_workflow(report: Report, library: Library, book_id: str) -> No
             for name in ("tool call", "context", "cited answer"):
                 await report.check(f"workflow: {name}", partial(seen, name))
             await report.check("workflow: refusal", refuse)
+    return steps.get("answered")
 
 
 async def _ask_headings(
@@ -68,6 +71,7 @@ async def _ask_headings(
         async for event in assistant.stream(asked, book_id=book_id):
             _note(event, steps)
         if "cited answer" in steps:
+            steps["answered"] = asked
             break
     return repr(asked)
 
