@@ -37,10 +37,13 @@ def not_ended(seconds: float) -> OutOfTime:
 @asynccontextmanager
 async def by(deadline: float, problem: OutOfTime) -> AsyncIterator[None]:
     """What is done here ends before the deadline, on the loop's clock, or in the problem."""
+    timer = asyncio.timeout_at(deadline)
     try:
-        async with asyncio.timeout_at(deadline):
+        async with timer:
             yield
     except TimeoutError as late:
+        if not timer.expired():  # it is somebody else's
+            raise
         raise problem from late
 
 

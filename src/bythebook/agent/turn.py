@@ -77,7 +77,7 @@ class TurnState:
     calls: list[ToolCall] = field(default_factory=list)
     confidence: ConfidenceMetrics = field(default_factory=lambda: assess(()))
     problem: BookError | None = None
-    # Whether something that the model filled in had to be dropped.
+    # Whether a call of the model could not be used as it was.
     mended: bool = False
     tokens: int = 0
     # Why another writer has taken over.
@@ -134,6 +134,7 @@ class TurnState:
             given = SearchArguments.model_validate_json(arguments)
             self._query(given, given.query)
         except ValidationError as problem:
+            self.mended = True
             first = problem.errors()[0]
             place = ".".join(str(part) for part in first["loc"]) or "arguments"
             return self._failed(arguments, {}, f"{place}: {first['msg']}", UNUSABLE)
