@@ -26,24 +26,25 @@ def out_of_time(problem: OutOfTime) -> ModelError:
 
 
 def explain(problem: Exception, name: str, where: str) -> ModelError:
-    """`name` is the model's, `where` its address as it may be shown."""
+    """`name` is the model's. `where`, its address, is for who can do something about it: readers
+    are told the cause alone."""
     if isinstance(problem, OutOfTime):
         return out_of_time(problem)
     if unconnected := why_unconnected(problem):
         return ModelError(
-            f"The language model at {where} can't be reached: {unconnected}.",
-            action=f"Check OPENAI_BASE_URL and whether the server runs, {QUOTE_INSTEAD}",
+            f"The language model can't be reached: {unconnected}.",
+            action=f"Check OPENAI_BASE_URL ({where}) and whether the server runs, {QUOTE_INSTEAD}",
         )
     if isinstance(problem, APIConnectionError):
         return ModelError(
-            f"The language model at {where} can't be reached, or ends the connection.",
-            action=f"Check OPENAI_BASE_URL and the network, {QUOTE_INSTEAD}",
+            "The language model can't be reached, or ends the connection.",
+            action=f"Check OPENAI_BASE_URL ({where}) and the network, {QUOTE_INSTEAD}",
         )
     if isinstance(problem, APIStatusError):
         return _explain_status(problem, name)
     return ModelError(
-        f"The language model at {where} sent something that is not a chat completion.",
-        action=f"Check OPENAI_BASE_URL, {QUOTE_INSTEAD}",
+        "The language model sent something that is not a chat completion.",
+        action=f"Check OPENAI_BASE_URL ({where}), {QUOTE_INSTEAD}",
     )
 
 

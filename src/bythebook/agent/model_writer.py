@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import uuid
 from collections.abc import AsyncGenerator
 from contextlib import suppress
 from functools import cache
@@ -40,6 +39,9 @@ from bythebook.settings import Settings
 
 Choice = Literal["auto", "required", "none"]
 
+# Of the call that is made for the model. Some servers take nine letters and digits only; always the
+# same ones, so that a server knows a prompt again.
+CALL_ID = "searched1"
 # A model that calls tools that are not there, never stops calling, or declines to speak.
 LOST = (MaxTurnsExceeded, ModelBehaviorError, ModelRefusalError)
 
@@ -148,7 +150,7 @@ class _Run:
         query = self._state.asked.query
         call = {
             "type": "function_call",
-            "call_id": f"call_{uuid.uuid4().hex}",
+            "call_id": CALL_ID,
             "name": self._state.tool_name,
             "arguments": json.dumps({"query": query}, ensure_ascii=False),
         }
