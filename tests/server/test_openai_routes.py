@@ -407,7 +407,8 @@ async def test_who_leaves_stops_the_work(serve: Any, llm: LlmServer) -> None:
 async def test_long_conversations_are_taken_and_cut(serve: Any, llm: LlmServer) -> None:
     llm.always(says(TRUE))
     told = [message for _ in range(60) for message in (user(QUESTION), assistant("y" * 5000))]
-    async with serve(**with_model(llm), history_turns=2) as up, client(up) as ask:
+    how = {**with_model(llm), "history_turns": 2, "context_tokens": 32_000}
+    async with serve(**how) as up, client(up) as ask:
         await ask.chat.completions.create(model=BOOK, messages=[*told, user(QUESTION)])
         roles = [message["role"] for message in llm.bodies[0]["messages"]]
         assert roles.count("user") == 3
