@@ -14,7 +14,7 @@ from agent.listening import answer_in, listen
 from bythebook.agent.events import Failed, StateChanged, Token
 from bythebook.agent.language_model import LanguageModel
 from bythebook.errors import ConfigurationError, ModelError
-from bythebook.models.conversation import Conversation
+from bythebook.models.conversation import Conversation, Turn
 from bythebook.settings import Settings
 from standins.llm_server import (
     LlmServer,
@@ -134,6 +134,17 @@ def test_an_address_that_is_none_is_told(address: str) -> None:
     with pytest.raises(ConfigurationError, match="OPENAI_BASE_URL") as told:
         LanguageModel(Settings(openai_base_url=address))
     assert told.value.action and "sesame" not in str(told.value)
+
+
+async def test_a_refusal_without_the_model_says_so(with_llm: Assistants, llm: LlmServer) -> None:
+    conversation = Conversation()
+    conversation.add(Turn(QUESTION, f"{TRUE} [1].", ("Services and actions",)))
+    llm.script(fails(401))
+    async with with_llm() as assistant:
+        asked = "And how do I bake sourdough bread with it?"
+        answer = answer_in(await listen(assistant.stream(asked, conversation)))
+    (note,) = answer.notes
+    assert answer.refused and "refused the key" in note and "searched without it" in note
 
 
 async def test_passing_failures_are_tried_again(

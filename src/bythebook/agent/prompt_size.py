@@ -6,11 +6,13 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import accumulate, zip_longest
 from typing import Any
 
-from bythebook.extractive.answer import beginning, evidence_in
+from bythebook.extractive.answer import evidence_in
 from bythebook.extractive.completion import complete
 from bythebook.extractive.units import Unit, units_of
+from bythebook.models.chunk import count_words
 from bythebook.models.passage import Passage
 from bythebook.models.tool_response import ToolResponse
 from bythebook.reader.reader import Reading
@@ -26,6 +28,8 @@ FRAME_TOKENS = 10
 ANSWER_TOKENS = 800
 # The conversation gets at most so much of what passages and conversation share.
 HISTORY_SHARE = 1 / 3
+# Words of a passage that nobody read, because a better one surely answers.
+FEW = 50
 LEFT_OUT = "…"
 
 
@@ -105,39 +109,44 @@ class _Entry:
     result: Result
     number: int
     whole: Passage
-    cut: Passage
 
 
 def _choose(results: Sequence[Result], room: int, readings: Mapping[str, list[Reading]]) -> None:
-    """Every passage cut, as many as fit; then the best ones whole, as far as there is room."""
+    """All passages whole, if they fit; else each cut, as many as fit, and then the best ones whole
+    as far as there is room."""
     left = room - sum(tokens_of(ToolResponse.of([], "").to_json()) for _ in results)
-    chosen: list[_Entry] = []
-    for entry in _entries(results, readings):
-        left -= _cost(entry.cut)
-        if left < 0 and chosen:
-            left += _cost(entry.cut)
-            break
-        chosen.append(entry)
-    for entry in chosen:
-        more = _cost(entry.whole) - _cost(entry.cut)
-        fits = more <= left
-        left -= more if fits else 0
-        entry.result.given[entry.number] = entry.whole if fits else entry.cut
-    for result in results:
-        result.given = {number: result.given[number] for number in sorted(result.given)}
+    entries = list(_entries(results))
+    whole = {entry.number: _cost(entry.whole) for entry in entries}
+    given = {entry.number: entry.whole for entry in entries}
+    if sum(whole.values()) > left:
+        given = {}
+        cost: dict[int, int] = {}
+        for entry in entries:
+            cut = _cut(entry.whole, readings.get(entry.whole.id, []))
+            cost[entry.number] = _cost(cut)
+            if given and cost[entry.number] > left:
+                break
+            left -= cost[entry.number]
+            given[entry.number] = cut
+        for entry in entries[: len(given)]:
+            more = whole[entry.number] - cost[entry.number]
+            if more <= left:
+                left -= more
+                given[entry.number] = entry.whole
+    for entry in sorted(entries, key=lambda entry: entry.number):
+        if entry.number in given:
+            entry.result.given[entry.number] = given[entry.number]
 
 
-def _entries(results: Sequence[Result], readings: Mapping[str, list[Reading]]) -> Iterator[_Entry]:
-    """The first passages of all searches, then the second ones; each passage once."""
+def _entries(results: Sequence[Result]) -> Iterator[_Entry]:
+    """The first passages of all searches, the last search's first, then the second ones; each
+    passage once."""
     seen: set[int] = set()
-    most = max((len(result.found) for result in results), default=0)
-    for rank in range(most):
-        for result in reversed(results):
-            number, passage = next(iter([*result.found.items()][rank:]), (0, None))
-            if passage is not None and number not in seen:
-                seen.add(number)
-                whole_units = _cut(passage, readings.get(passage.id, []))
-                yield _Entry(result, number, passage, whole_units)
+    for rank in zip_longest(*(result.found.items() for result in reversed(results))):
+        for result, found in zip(reversed(results), rank, strict=True):
+            if found is not None and found[0] not in seen:
+                seen.add(found[0])
+                yield _Entry(result, *found)
 
 
 def _cost(passage: Passage) -> int:
@@ -145,15 +154,17 @@ def _cost(passage: Passage) -> int:
 
 
 def _cut(passage: Passage, readings: Sequence[Reading]) -> Passage:
-    """Its evidence with what belongs to it and the units around; whole units only."""
+    """Its evidence with what belongs to it and the units around, or its beginning where nobody read
+    it; whole units only."""
     units = units_of(passage.text)
     if not units:
         return passage
     if readings:
         chosen = set(complete(units, evidence_in(units, readings)))
+        kept = sorted(chosen | set(_around(units, chosen)))
     else:
-        chosen = set(beginning(units))
-    kept = sorted(chosen | set(_around(units, chosen)))
+        words = accumulate(count_words(unit.text) for unit in units)
+        kept = [0, *(n for n, before in enumerate(words, 1) if before < FEW and n < len(units))]
     text = "".join(_shown(passage.text, units, kept))
     if len(text) >= len(passage.text):
         return passage

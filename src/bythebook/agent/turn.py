@@ -84,7 +84,7 @@ class TurnState:
     model_problem: ModelError | None = None
     # On the loop's clock.
     began: float = field(default_factory=lambda: asyncio.get_running_loop().time())
-    _looked: list[tuple[SearchQuery, Found]] = field(default_factory=list)
+    _looked: list[tuple[SearchQuery, Found, Reranked | None]] = field(default_factory=list)
 
     def move(self, state: AgentState) -> None:
         """A second search of the turn is no new state (S0 has no way back)."""
@@ -103,7 +103,6 @@ class TurnState:
             self.emit,
             self.rounds,
             self.machine,
-            judged=self.judged,
             tokens=self.tokens,
             model_problem=problem,
             _looked=self._looked,
@@ -209,18 +208,22 @@ class TurnState:
 
     async def _look(self, given: SearchArguments, text: str) -> list[Passage]:
         query = self._query(given, text)
-        found = next((known for one, known in self._looked if one == query), None)
-        if found is None:
-            found = await self._search_book(query)
-            self._looked.append((query, found))
+        known = next((look for look in self._looked if look[0] == query), None)
+        if known is None:
+            known = query, *await self._search_book(query)
+            self._looked.append(known)
+        _, found, judged = known
+        if judged is not None:
+            self.judged[query.text] = judged
         least = max(self.asked.threshold, given.similarity_threshold)
         return [passage for passage in found.passages if passage.score >= least]
 
-    async def _search_book(self, query: SearchQuery) -> Found:
+    async def _search_book(self, query: SearchQuery) -> tuple[Found, Reranked | None]:
         """What search finds, judged by the reader, which looks at five passages however few are
         asked for."""
         await self.rounds.next()
         reader = self.library.reader
+        judged: Reranked | None = None
         if reader is None:
             found = await self.library.search(query)
         else:
@@ -236,9 +239,9 @@ class TurnState:
             leans = bool(self.asked.read_as) and query.text == self.asked.query
             text = self.asked.read_as if leans else found.query or query.text
             judged = await rerank(reader, text, passages, found.coverage, most)
-            self.judged[query.text] = judged
             found = replace(found, passages=judged.passages, coverage=judged.confidence)
-        return replace(found, passages=tuple(await self.library.with_vectors(found.passages)))
+        passages = tuple(await self.library.with_vectors(found.passages))
+        return replace(found, passages=passages), judged
 
     def _query(self, given: SearchArguments, text: str) -> SearchQuery:
         asked = self.asked

@@ -37,7 +37,7 @@ def quotes_of(passage: Passage, readings: Sequence[Reading]) -> list[Quote]:
     beginning where nobody read it. What speaks to a machine instead of a reader is no part."""
     units = units_in(passage)
     if not readings:
-        return list(rendered(passage, units, beginning(units)))
+        return list(rendered(passage, units, _beginning(units)))
     return list(rendered(passage, units, complete(units, evidence_in(units, readings))))
 
 
@@ -56,7 +56,7 @@ def units_in(passage: Passage) -> list[Unit]:
     return units_of(without_instructions(passage.text))
 
 
-def beginning(units: Sequence[Unit]) -> list[int]:
+def _beginning(units: Sequence[Unit]) -> list[int]:
     chosen: list[int] = []
     words = 0
     for place, unit in enumerate(units):
