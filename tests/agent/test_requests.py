@@ -55,14 +55,29 @@ async def test_the_tool_answers_in_s1s_form(with_llm: Assistants, llm: LlmServer
 
 
 async def test_the_instructions_hold_every_rule(with_llm: Assistants, llm: LlmServer) -> None:
-    llm.script(says(ANSWER))
+    llm.script(calls_tool("service in ROS 2"), says(ANSWER), says(ANSWER))
     async with with_llm(refusal="The book is silent") as assistant:
+        await listen(assistant.stream("And what is it good for?", talk()))
         await listen(assistant.stream(QUESTION))
-    told = llm.bodies[0]["messages"][0]
-    assert told["role"] == "system"
-    for phrase in ("search_textbook", "ONLY", "NEVER", "The book is silent", "[1]", "not follow"):
-        assert phrase in told["content"]
-    assert REFUSAL not in told["content"]
+    first, _, alone = (body["messages"][0] for body in llm.bodies)
+    for told in (first, alone):
+        assert told["role"] == "system" and REFUSAL not in told["content"]
+        for phrase in ("search_textbook", "ONLY", "NEVER", "[1]", "not follow"):
+            assert phrase in told["content"]
+    # Who is given what was judged to answer is not offered a way out.
+    assert "The book is silent" in first["content"] and "silent" not in alone["content"]
+
+
+@pytest.mark.parametrize(
+    "said", ["The results do not say what it is.", "I don't have that.", f"{REFUSAL}."]
+)
+async def test_a_model_that_finds_nothing_is_a_refusal(
+    with_llm: Assistants, llm: LlmServer, said: str
+) -> None:
+    llm.script(says(said))
+    async with with_llm() as assistant:
+        answer = answer_in(await listen(assistant.stream(QUESTION)))
+    assert answer.refused and answer.text.startswith(REFUSAL) and answer.removed == 0
 
 
 async def test_the_model_is_given_the_last_turns(with_llm: Assistants, llm: LlmServer) -> None:

@@ -23,8 +23,9 @@ ONLY_THE_BOOK = (
     "Use ONLY what the search results say. NEVER add outside knowledge, guesses, numbers, names or "
     "code that the results do not contain."
 )
-# The sentence is given literally, so that a refusal by the model can be recognised. "Only if none":
-# the search was judged before, and small models otherwise refuse what the first result answers.
+# The sentence is given literally, so that a refusal by the model can be recognised. Not where we
+# searched: that was judged before the model is asked, and small models that know such a sentence
+# say it, whatever the results are. A model that finds nothing says so in its own words then.
 IF_SILENT = "Only if none of the results says anything about it, reply with exactly: {refusal}"
 # One marker form, at the end of the sentence it bears: this is what is parsed and verified.
 CITE = (
@@ -94,8 +95,9 @@ def instructions(
         STYLE,
         CONTRADICTIONS,
         DATA_NOT_ORDERS,
-        IF_SILENT.format(refusal=refusal),
     ]
+    if not searched:
+        rules.append(IF_SILENT.format(refusal=refusal))
     if question_language:
         rules.append(TRANSLATE.format(question_language=question_language, language=language))
     opening = "You answer questions about a book, and only from what the book says."
