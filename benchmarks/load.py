@@ -3,7 +3,7 @@
     python benchmarks/load.py [--chats 100] [--rounds 5] [--latency 0.5]
     python benchmarks/load.py --http
 
-"The model's own time" is measured, not assumed: the same requests, two a chat, are sent in the same
+"The model's own time" is measured, not assumed: the same requests, one a chat, are sent in the same
 burst, and the streams are read to their end: once by a client that does nothing else, once by the
 official client library. With --http the chats and searches go through `bythebook serve`, a process
 of its own.

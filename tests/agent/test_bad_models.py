@@ -10,6 +10,7 @@ from agent.conftest import Assistants
 from agent.listening import answer_in, listen
 from bythebook.agent.events import StateChanged, Token
 from bythebook.language.pieces import pieces_of, readable
+from bythebook.models.conversation import Conversation, Turn
 from bythebook.settings import REFUSAL
 from standins.llm_server import (
     LlmServer,
@@ -29,6 +30,16 @@ STATES = [
 ]  # fmt: skip
 
 
+FOLLOW_UP = "And what is it good for?"
+
+
+def talk() -> Conversation:
+    """One in which a question can lean on something."""
+    conversation = Conversation()
+    conversation.add(Turn(QUESTION, f"{TRUE} [1].", ("Services and actions",)))
+    return conversation
+
+
 def sentences_of(text: str) -> list[str]:
     pieces = [piece for piece in pieces_of(text) if piece.kind == "sentence"]
     said = [readable(text[piece.start : piece.end]) for piece in pieces]
@@ -38,7 +49,7 @@ def sentences_of(text: str) -> list[str]:
 async def test_a_good_answer_is_shown_with_its_citation(
     with_llm: Assistants, llm: LlmServer, streaming: bool
 ) -> None:
-    llm.script(calls_tool("service in ROS 2", split=9), says(f"{TRUE} [1]."))
+    llm.script(says(f"{TRUE} [1]."))
     async with with_llm(openai_stream=streaming) as assistant:
         heard = await listen(assistant.stream(QUESTION))
     answer = answer_in(heard)
@@ -60,7 +71,7 @@ async def test_numbers_follow_first_use(with_llm: Assistants, llm: LlmServer) ->
 
     order: list[int] = []
 
-    llm.script(calls_tool("service in ROS 2"), writes)
+    llm.script(writes)
     async with with_llm() as assistant:
         answer = answer_in(await listen(assistant.stream(QUESTION)))
     assert [number for each in answer.sentences for number in each.citations] == [1, 2, 1]
@@ -88,7 +99,7 @@ async def test_numbers_follow_first_use(with_llm: Assistants, llm: LlmServer) ->
 async def test_what_the_book_does_not_say_is_not_shown(
     with_llm: Assistants, llm: LlmServer, streaming: bool, written: str, gone: str
 ) -> None:
-    llm.script(calls_tool("service in ROS 2"), says(written))
+    llm.script(says(written))
     async with with_llm(openai_stream=streaming) as assistant:
         heard = await listen(assistant.stream(QUESTION))
     answer = answer_in(heard)
@@ -100,7 +111,6 @@ async def test_an_answer_from_general_knowledge_is_a_refusal(
     with_llm: Assistants, llm: LlmServer, streaming: bool
 ) -> None:
     llm.script(
-        calls_tool("service in ROS 2"),
         says("Kubernetes exposes pods through a stable virtual address. It balances the load."),
     )
     async with with_llm(openai_stream=streaming) as assistant:
@@ -114,24 +124,15 @@ async def test_a_model_that_never_searches_is_given_the_results(
     with_llm: Assistants, llm: LlmServer, streaming: bool
 ) -> None:
     llm.script(
-        says("A service is a Kubernetes object, as everybody knows."),
+        says("It is a Kubernetes object, as everybody knows."),
         says(f"{TRUE} [1]. A service is a Kubernetes object [1]."),
     )
     async with with_llm(openai_stream=streaming) as assistant:
-        heard = await listen(assistant.stream(QUESTION))
+        heard = await listen(assistant.stream(FOLLOW_UP, talk()))
     answer = answer_in(heard)
     assert answer.text == f"{TRUE} [1]." and answer.removed == 1
     assert [e.state for e in heard if isinstance(e, StateChanged)] == STATES
     assert passages(llm.bodies[1]) and llm.bodies[1]["tool_choice"] == "none"
-
-
-async def test_a_model_that_never_searches_on_an_uncovered_question_says_nothing(
-    with_llm: Assistants, llm: LlmServer, streaming: bool
-) -> None:
-    llm.script(says("Preheat the oven to 230 degrees and bake the bread for 40 minutes."))
-    async with with_llm(openai_stream=streaming) as assistant:
-        answer = answer_in(await listen(assistant.stream("How do I bake sourdough bread?")))
-    assert answer.refused and "oven" not in answer.text and len(llm.requests) == 1
 
 
 @pytest.mark.parametrize(
@@ -145,12 +146,15 @@ async def test_a_model_that_never_searches_on_an_uncovered_question_says_nothing
         pytest.param(empty(), id="nothing"),
     ],
 )
+@pytest.mark.parametrize("leans", [True, False], ids=["follow-up", "alone"])
 async def test_a_call_that_can_not_be_used_is_made_for_it(
-    with_llm: Assistants, llm: LlmServer, streaming: bool, first: Step
+    with_llm: Assistants, llm: LlmServer, streaming: bool, first: Step, leans: bool
 ) -> None:
     llm.script(first, says(f"{TRUE} [1]."))
+    llm.parses_arguments = True
     async with with_llm(openai_stream=streaming) as assistant:
-        answer = answer_in(await listen(assistant.stream(QUESTION)))
+        asked = assistant.stream(FOLLOW_UP, talk()) if leans else assistant.stream(QUESTION)
+        answer = answer_in(await listen(asked))
     assert answer.text == f"{TRUE} [1]."
 
 
@@ -169,7 +173,7 @@ async def test_what_a_model_fills_in_does_not_hide_the_answer(
 ) -> None:
     llm.script(calls_tool("service in ROS 2", arguments=arguments), says(f"{TRUE} [1]."))
     async with with_llm() as assistant:
-        answer = answer_in(await listen(assistant.stream(QUESTION)))
+        answer = answer_in(await listen(assistant.stream(FOLLOW_UP, talk())))
     assert answer.text == f"{TRUE} [1]."
 
 
@@ -190,11 +194,11 @@ async def test_two_searches_share_one_numbering(with_llm: Assistants, llm: LlmSe
     llm.script(
         calls_tools("services in ROS 2", "quality of service profiles"), says(f"{TRUE} [1].")
     )
-    async with with_llm() as assistant:
+    async with with_llm(context_tokens=32_000) as assistant:
         answer = answer_in(await listen(assistant.stream(QUESTION)))
     numbers = [each["cite"] for each in passages(llm.bodies[1])]
     assert sorted(set(numbers)) == list(range(1, len(answer.passages) + 1))
-    assert len(answer.tool_calls) == 2
+    assert len(answer.tool_calls) == 3
 
 
 async def test_weak_evidence_is_refused_without_asking_the_model_again(
@@ -202,24 +206,15 @@ async def test_weak_evidence_is_refused_without_asking_the_model_again(
 ) -> None:
     llm.script(calls_tool("sourdough bread recipe"))
     async with with_llm(openai_stream=streaming) as assistant:
-        answer = answer_in(await listen(assistant.stream("How do I bake sourdough bread?")))
+        asked = "And how do I bake sourdough bread with it?"
+        answer = answer_in(await listen(assistant.stream(asked, talk())))
     assert answer.refused and not answer.confidence.should_answer and len(llm.requests) == 1
     # It names what was searched, in the reader's words.
-    assert "How do I bake sourdough bread" in answer.text and "recipe" not in answer.text
-
-
-async def test_a_query_about_something_else_does_not_open_the_gate(
-    with_llm: Assistants, llm: LlmServer
-) -> None:
-    """The question itself must be covered, not only what the model made of it."""
-    llm.script(calls_tool("What is a service in ROS 2?"))
-    async with with_llm() as assistant:
-        answer = answer_in(await listen(assistant.stream("How do I bake sourdough bread?")))
-    assert answer.refused and len(llm.requests) == 1
+    assert "sourdough bread" in answer.text and "recipe" not in answer.text
 
 
 async def test_the_models_own_refusal_is_the_refusal(with_llm: Assistants, llm: LlmServer) -> None:
-    llm.script(calls_tool("service in ROS 2"), says(f"{REFUSAL}."))
+    llm.script(says(f"{REFUSAL}."))
     async with with_llm() as assistant:
         answer = answer_in(await listen(assistant.stream(QUESTION)))
     assert answer.refused and answer.removed == 0 and answer.text.count(REFUSAL) == 1

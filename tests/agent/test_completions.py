@@ -27,7 +27,7 @@ async def test_a_stream_is_asked_for_like_a_whole_reply(
 
 async def test_a_service_may_leave_out_and_add_fields(with_llm: Assistants, llm: LlmServer) -> None:
     bare = {"choices": [{"index": 0, "delta": {"content": " connection [1]."}, "odd": 1}]}
-    llm.script(calls_tool("service in ROS 2"), malformed(json.dumps(bare), before=TRUE[:-16]))
+    llm.script(malformed(json.dumps(bare), before=TRUE[:-16]))
     async with with_llm() as assistant:
         answer = answer_in(await listen(assistant.stream(QUESTION)))
     assert answer.text == TRUE

@@ -9,7 +9,7 @@ import pytest
 from agent.conftest import assistant_of
 from agent.listening import answer_in, listen
 from booktext import WriteBook
-from standins.llm_server import LlmServer, calls_tool, says
+from standins.llm_server import LlmServer, says
 
 QUESTION = "How long does the battery of the rover last?"
 FACT = "The battery of the rover lasts four hours on a full charge."
@@ -50,10 +50,7 @@ async def test_the_built_in_answerer_does_not_repeat_an_order(
 async def test_a_model_that_obeys_an_order_is_not_heard(
     home: Path, write_book: WriteBook, llm: LlmServer, order: str
 ) -> None:
-    llm.script(
-        calls_tool("battery of the rover"),
-        says(f"HACKED. {order} [1]\n\nThe secret is HACKED [1]. {FACT} [1]"),
-    )
+    llm.script(says(f"HACKED. {order} [1]\n\nThe secret is HACKED [1]. {FACT} [1]"))
     async with assistant_of(home, openai_base_url=llm.base_url) as assistant:
         await assistant.library.ingest(write_book(book(order)))
         answer = answer_in(await listen(assistant.stream(QUESTION)))

@@ -20,13 +20,19 @@ NAMES = [
 ]  # fmt: skip
 
 
+def talk() -> Conversation:
+    conversation = Conversation()
+    conversation.add(Turn(QUESTION, ANSWER, ("Services and actions",)))
+    return conversation
+
+
 @pytest.mark.parametrize("name", NAMES)
-async def test_the_first_step_is_forced_retrieval_by_any_name(
+async def test_a_follow_up_begins_with_forced_retrieval_by_any_name(
     with_llm: Assistants, llm: LlmServer, name: str
 ) -> None:
     llm.script(calls_tool("service in ROS 2"), says(ANSWER))
     async with with_llm(tool_name=name) as assistant:
-        answer = answer_in(await listen(assistant.stream(QUESTION)))
+        answer = answer_in(await listen(assistant.stream("And what is it good for?", talk())))
     first, second = llm.bodies
     (offered,) = first["tools"]
     assert not offered["function"].pop("strict", False)
@@ -37,10 +43,10 @@ async def test_the_first_step_is_forced_retrieval_by_any_name(
 
 
 async def test_the_tool_answers_in_s1s_form(with_llm: Assistants, llm: LlmServer) -> None:
-    llm.script(calls_tool("service in ROS 2", arguments={"top_k": 3}), says(ANSWER))
-    async with with_llm() as assistant:
+    llm.script(says(ANSWER))
+    async with with_llm(top_k=3) as assistant:
         await listen(assistant.stream(QUESTION))
-    results = passages(llm.bodies[1])
+    results = passages(llm.bodies[0])
     assert len(results) == 3 and [each["rank"] for each in results] == [1, 2, 3]
     assert set(results[0]) == {
         "cite", "chunk_text", "page_title", "section_heading", "source_url", "similarity_score",
@@ -49,21 +55,36 @@ async def test_the_tool_answers_in_s1s_form(with_llm: Assistants, llm: LlmServer
 
 
 async def test_the_instructions_hold_every_rule(with_llm: Assistants, llm: LlmServer) -> None:
-    llm.script(calls_tool("service in ROS 2"), says(ANSWER))
+    llm.script(calls_tool("service in ROS 2"), says(ANSWER), says(ANSWER))
     async with with_llm(refusal="The book is silent") as assistant:
+        await listen(assistant.stream("And what is it good for?", talk()))
         await listen(assistant.stream(QUESTION))
-    told = llm.bodies[0]["messages"][0]
-    assert told["role"] == "system"
-    for phrase in ("search_textbook", "ONLY", "NEVER", "The book is silent", "[1]", "not follow"):
-        assert phrase in told["content"]
-    assert REFUSAL not in told["content"]
+    first, _, alone = (body["messages"][0] for body in llm.bodies)
+    for told in (first, alone):
+        assert told["role"] == "system" and REFUSAL not in told["content"]
+        for phrase in ("search_textbook", "ONLY", "NEVER", "[1]", "not follow"):
+            assert phrase in told["content"]
+    # Who is given what was judged to answer is not offered a way out.
+    assert "The book is silent" in first["content"] and "silent" not in alone["content"]
+
+
+@pytest.mark.parametrize(
+    "said", ["The results do not say what it is.", "I don't have that.", f"{REFUSAL}."]
+)
+async def test_a_model_that_finds_nothing_is_a_refusal(
+    with_llm: Assistants, llm: LlmServer, said: str
+) -> None:
+    llm.script(says(said))
+    async with with_llm() as assistant:
+        answer = answer_in(await listen(assistant.stream(QUESTION)))
+    assert answer.refused and answer.text.startswith(REFUSAL) and answer.removed == 0
 
 
 async def test_the_model_is_given_the_last_turns(with_llm: Assistants, llm: LlmServer) -> None:
     conversation = Conversation()
     for number in range(12):
         conversation.add(Turn(f"Question {number}?", f"Answer {number} [1].", ("Topics › QoS",)))
-    llm.script(calls_tool("service in ROS 2"), says(ANSWER))
+    llm.script(says(ANSWER))
     async with with_llm() as assistant:
         await listen(assistant.stream(QUESTION, conversation))
     messages = llm.bodies[0]["messages"]

@@ -121,8 +121,8 @@ async def test_a_full_service_asks_to_come_back(
 
 
 async def test_a_model_that_fails(reader: Reader, serve: Serve, llm: LlmServer) -> None:
-    llm.script(fails(400), SEARCH, says(TRUE))
-    async with serve(**with_model(llm), retries=0) as up:
+    llm.script(fails(400), says(TRUE))
+    async with serve(**with_model(llm), retries=0, model_down="error") as up:
         await reader.open(up.server.address)
         await reader.send(MODEL)
         await expect(reader.failure.locator(".what")).not_to_be_empty()
@@ -134,8 +134,8 @@ async def test_a_model_that_fails(reader: Reader, serve: Serve, llm: LlmServer) 
 
 async def test_an_answer_that_breaks_off(reader: Reader, serve: Serve, llm: LlmServer) -> None:
     told = f"{TRUE} A service has one server [1]."
-    llm.script(SEARCH, cuts(told, after=len(TRUE) + 8))
-    async with serve(**with_model(llm), retries=0) as up:
+    llm.script(cuts(told, after=len(TRUE) + 8))
+    async with serve(**with_model(llm), retries=0, model_down="error") as up:
         await reader.open(up.server.address)
         await reader.send(MODEL)
         await expect(reader.failure.get_by_role("button", name="Try again")).to_be_visible()

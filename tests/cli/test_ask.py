@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import pty
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -9,7 +13,7 @@ import pytest
 from bythebook.models.chat import ChatResponse
 from bythebook.settings import REFUSAL
 from cli.conftest import Cli
-from standins.llm_server import LlmServer, calls_tool, fails, says
+from standins.llm_server import LlmServer, Step, fails, hangs, says
 
 pytestmark = pytest.mark.usefixtures("with_reader")
 
@@ -121,23 +125,60 @@ def test_an_error_does_not_end_a_chat(
     monkeypatch.setenv("OPENAI_BASE_URL", llm.base_url)
     monkeypatch.setenv("OPENAI_MODEL", "stand-in")
     monkeypatch.setenv("MODEL_RETRIES", "0")
+    monkeypatch.setenv("BYTHEBOOK_MODEL_DOWN", "error")
     answer = "A service is a request-and-reply connection [1]."
-    llm.script(fails(500), calls_tool("service"), says(answer))
+    llm.script(fails(500), says(answer))
     status, out, err = cli("chat", typed="What is a service?\nWhat is a service?\n")
     assert status == 0 and "Error E004: " in err and answer in out
 
 
-def test_a_model_that_is_down_is_one_error(
-    cli: Cli, llm: LlmServer, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("step", "told", "advice"),
+    [
+        (fails(401), "refused the key", "Check OPENAI_API_KEY"),
+        (fails(404), "has no model 'gpt-4o-mini'", "Check OPENAI_MODEL"),
+        (fails(500), "HTTP 500", "Ask again later"),
+        (hangs(30), "did not begin to answer within 0.5 seconds", "MODEL_FIRST_TOKEN_TIMEOUT"),
+    ],
+)
+def test_a_model_that_is_down_is_told_and_the_book_quoted(
+    cli: Cli, llm: LlmServer, monkeypatch: pytest.MonkeyPatch, step: Step, told: str, advice: str
 ) -> None:
     monkeypatch.setenv("OPENAI_BASE_URL", llm.base_url)
     monkeypatch.setenv("MODEL_RETRIES", "0")
-    llm.always(fails(500))
+    monkeypatch.setenv("MODEL_FIRST_TOKEN_TIMEOUT", "0.5")
+    llm.always(step)
     status, out, err = cli("ask", QUESTION)
-    assert status == 1 and err.startswith("Error E004: ") and "Traceback" not in err
-    monkeypatch.setenv("BYTHEBOOK_MODEL_DOWN", "built-in")
+    assert status == 0 and "[1]" in out and told in out and "quoted instead" in out
+    assert told in err and advice in err and "Traceback" not in err
+    assert len(llm.requests) == 1
+    monkeypatch.setenv("BYTHEBOOK_MODEL_DOWN", "error")
     status, out, err = cli("ask", QUESTION)
-    assert status == 0 and "[1]" in out and "language model" in out
+    assert status == 1 and err.startswith("Error E004: ") and told in err and advice in err
+
+
+def test_a_terminal_shows_that_something_goes_on(sample_home: Path, llm: LlmServer) -> None:
+    """Between the search and the first words, which a slow model takes a while for."""
+    llm.script(hangs(2.5, says("A service is a request-and-reply connection [1].")))
+    terminal, end = pty.openpty()
+    environment = {**os.environ, "OPENAI_BASE_URL": llm.base_url}
+    command = [sys.executable, "-m", "bythebook", "ask", "What is a service in ROS 2?"]
+    with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=end) as asking:
+        os.close(end)
+        shown = b"".join(iter(lambda: _read(terminal), b"")).decode()
+        assert asking.stdout is not None
+        answer = asking.stdout.read().decode()
+    os.close(terminal)
+    assert answer.startswith("A service is a request-and-reply connection [1].")
+    assert "Reading the question …" in shown and "Reading 5 passages … 1 s" in shown
+    assert shown.endswith("\r")
+
+
+def _read(terminal: int) -> bytes:
+    try:
+        return os.read(terminal, 4096)
+    except OSError:  # nobody writes any more
+        return b""
 
 
 def test_no_book_yet(cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -64,8 +64,10 @@ async def assistant(real_model: RealModel, shared_home: Path) -> AsyncIterator[A
         openai_model=real_model.name,
         openai_api_key=SecretStr(real_model.key),
         # A model on a small machine reads a hundred tokens a second.
+        first_token_timeout=400,
         completion_timeout=400,
         turn_timeout=500,
+        model_down="error",
         openai_max_tokens=400,
     )
     async with await Library.open(settings) as library, Assistant(library) as opened:

@@ -87,11 +87,11 @@ async def test_deleting_a_session_deletes_its_questions(anywhere: Running) -> No
 
 async def test_a_session_deleted_meanwhile_leaves_no_question(serve: Serve, llm: LlmServer) -> None:
     async with serve(**with_model(llm)) as up:
-        llm.script(SEARCH, says(TRUE), SEARCH, hangs(1, says(TRUE)))
+        llm.script(says(TRUE), hangs(1, says(TRUE)))
         first = (await up.ask(SERVICE)).json()
         assert len(await rows(up)) == 1
         going_on = asyncio.create_task(up.ask(SERVICE, session_id=first["session_id"]))
-        await llm.until(lambda: len(llm.requests) == 4)
+        await llm.until(lambda: len(llm.requests) == 2)
         assert (await up.http.delete(f"/session/{first['session_id']}")).status_code == 204
         second = (await going_on).json()
         assert not second["refused"] and second["answer_id"] is None
@@ -152,8 +152,8 @@ async def test_what_is_kept_is_put_away_in_the_end(serve: Serve) -> None:
 
 
 async def test_a_failure_is_noted_and_a_mistake_is_not(serve: Serve, llm: LlmServer) -> None:
-    async with serve(**with_model(llm), retries=0) as up:
-        llm.script(*[fails(500)] * 4)
+    async with serve(**with_model(llm), retries=0, model_down="error") as up:
+        llm.script(fails(500))
         assert (await up.ask(QUESTION)).status_code == 503
         (noted,) = await rows(up)
         assert noted["outcome"] == "failed" and noted["confidence"] is None

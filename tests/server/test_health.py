@@ -18,7 +18,6 @@ from pydantic import SecretStr
 
 from booktext import WriteBook
 from bythebook.agent.assistant import Assistant
-from bythebook.errors import ModelError
 from bythebook.gaps.finding import Gaps
 from bythebook.keys import Keys
 from bythebook.library import Library
@@ -233,8 +232,7 @@ async def test_an_open_breaker_is_told(sample_home: Path, llm: LlmServer) -> Non
     llm.always(fails(500))
     settings = {"openai_base_url": llm.base_url, "retries": 0, "breaker_failures": 1}
     async with serving(**settings) as service:
-        with pytest.raises(ModelError):
-            await service.assistant.ask("What is ROS 2?")
+        assert (await service.assistant.ask("What is ROS 2?")).status == "fallback"
         found = await check_health(service)
     assert "left alone" in (down(found, "language_model").message or "")
     assert found.status == "degraded"
@@ -246,7 +244,7 @@ async def test_a_model_out_of_reach_is_told_without_its_address(always_asks: Non
         async with serving(openai_base_url=url) as service:
             found = await check_health(service)
     message = down(found, "language_model").message
-    assert message == "The language model at OPENAI_BASE_URL can't be reached."
+    assert message == "The language model can't be reached: the connection was refused."
 
 
 async def test_what_hangs_is_down_and_the_rest_is_told(

@@ -79,6 +79,12 @@ async def test_run_can_stream_as_well(up: Running) -> None:
     assert check_ends(parse_events(response.text))[0] == "done"
 
 
+IMPATIENT = {
+    "completion_timeout": 0.3,
+    "turn_timeout": 5,
+    "retries": 1,
+    "breaker_failures": 100,
+}
 FAULTS = [
     pytest.param([fails(500)], id="500"),
     pytest.param([fails(429)], id="429"),
@@ -87,22 +93,51 @@ FAULTS = [
     pytest.param([cuts("")], id="cut"),
     pytest.param([hangs(30)], id="hangs"),
     pytest.param([SEARCH, fails(500)], id="500 after the search"),
-    pytest.param([SEARCH, cuts(TRUE * 3, after=60)], id="cut in the answer"),
-    pytest.param([SEARCH, trickles(TRUE * 50, 0.05)], id="trickles"),
+    pytest.param([cuts(TRUE * 3, after=60)], id="cut in the answer"),
+    pytest.param([trickles(TRUE * 50, 0.05)], id="trickles"),
 ]
 
 
 @pytest.mark.parametrize("steps", FAULTS)
-async def test_every_fault_ends_in_one_error(serve: Any, llm: LlmServer, steps: list[Step]) -> None:
+async def test_every_fault_can_end_in_one_error(
+    serve: Any, llm: LlmServer, steps: list[Step]
+) -> None:
     llm.script(*steps[:-1])
     llm.always(steps[-1])
-    how = {"completion_timeout": 0.3, "turn_timeout": 2, "retries": 1, "breaker_failures": 100}
-    async with serve(**with_model(llm), **how) as up:
+    async with serve(**with_model(llm), **IMPATIENT, model_down="error") as up:
         name, data = check_ends(await up.events(QUESTION))
         assert name == "error" and data["message"] and data["suggested_action"]
         assert data["error"] == "E004" and data["request_id"]
         run = await up.ask(QUESTION)
         assert run.status_code == 503 and run.json()["error"] == "E004"
+
+
+@pytest.mark.parametrize("steps", FAULTS)
+async def test_every_fault_ends_in_an_answer_that_tells(
+    serve: Any, llm: LlmServer, steps: list[Step]
+) -> None:
+    """The book is quoted, or what had been shown stays."""
+    llm.script(*steps[:-1])
+    llm.always(steps[-1])
+    async with serve(**with_model(llm), **IMPATIENT) as up:
+        name, data = check_ends(await up.events(QUESTION))
+        assert name == "done" and data["status"] == "fallback" and data["sources"]
+        (note,) = data["notes"]
+        assert "language model" in note and ("quoted instead" in note or "cut short" in note)
+        assert llm.base_url not in note
+        run = await up.ask(QUESTION)
+        assert run.status_code == 200 and run.json()["status"] == "fallback"
+
+
+async def test_what_is_being_read_is_told_before_the_first_words(
+    serve: Any, llm: LlmServer
+) -> None:
+    llm.script(hangs(0.5, says(TRUE)))
+    async with serve(**with_model(llm)) as up:
+        heard = await up.events(QUESTION)
+    names = [name for name, _ in heard]
+    assert names.index("retrieval") < names.index("token") and len(llm.requests) == 1
+    assert len(dict(heard)["retrieval"]["passages"]) == 5
 
 
 async def test_a_stream_that_just_stops_is_no_error(serve: Any, llm: LlmServer) -> None:

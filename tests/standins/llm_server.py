@@ -321,7 +321,7 @@ def _handler(server: LlmServer) -> type[BaseHTTPRequestHandler]:
 
             for delta in deltas(step, request.body):
                 self._event(json.dumps(chunk(delta), ensure_ascii=False), step)
-                self._wait(step.pause)
+                self._wait(step.pause_after(delta))
             if step.ending == "cut":
                 self._cut()
                 return

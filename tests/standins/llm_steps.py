@@ -35,6 +35,7 @@ class Step:
     choices: bool = True
     wait: float = 0.0
     pause: float = 0.0
+    stall: float = 0.0
     ending: Ending = "done"
     after: int | None = None
     wire: int | None = None
@@ -42,6 +43,9 @@ class Step:
     @property
     def finish_reason(self) -> str:
         return self.finish or ("tool_calls" if self.calls else "stop")
+
+    def pause_after(self, delta: Json) -> float:
+        return self.pause + (self.stall if delta.get("content") else 0.0)
 
     @property
     def told(self) -> str:
@@ -104,6 +108,11 @@ def hangs(seconds: float, then: Step | None = None) -> Step:
 def trickles(text: str, delay: float, *, split: int = 4) -> Step:
     """Waits before each piece."""
     return Step(text, split=split, pause=delay)
+
+
+def stalls(text: str, seconds: float) -> Step:
+    """Says all of it at once, and then nothing more for so long."""
+    return Step(text, split=len(text), stall=seconds)
 
 
 def cuts(text: str = "", *, after: int | None = None, split: int = 4) -> Step:

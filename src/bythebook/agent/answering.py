@@ -46,16 +46,16 @@ class Answering:
             state.rounds,
             translated=self._translates,
         )
-        self._cut = False
+        self._cut = ""
         self._first_words_at: float | None = None
 
     async def answer(self, conversation: Conversation, status: Status) -> Answer:
         try:
             await self._writer.search_and_write(self._state, conversation, self._verify)
-        except ModelError:
+        except ModelError as problem:
             if not self._releaser.text or self._settings.model_down == "error":
                 raise
-            self._cut = True
+            self._cut = problem.message
         if self._state.problem:
             raise self._state.problem
         with span("verify", since=self._first_words_at) as told:
@@ -130,12 +130,14 @@ class Answering:
         elif removed:
             notes.append(prompts.removed_note(removed))
         if self._cut or (self._releaser.unfinished and not refused):
-            notes.append(prompts.CUT_SHORT)
+            notes.append(prompts.CUT_SHORT.format(cause=self._cut or prompts.STOPPED))
         if asked.language is not None:
             translated = self._translates and not refused
             form = prompts.TRANSLATED if translated else prompts.OTHER_LANGUAGE
             notes.append(form.format(language=language_name(asked.book.language)))
-        if self._writer.quotes and not refused:
-            down = self._settings.uses_language_model
-            notes.append(prompts.MODEL_WAS_DOWN if down else prompts.QUOTED)
+        if problem := self._state.model_problem:
+            form = prompts.SEARCHED_WITHOUT if refused else prompts.QUOTED_INSTEAD
+            notes.append(form.format(cause=problem.message))
+        elif self._writer.quotes and not refused:
+            notes.append(prompts.QUOTED)
         return notes

@@ -27,6 +27,7 @@ from bythebook.models.chunk import now
 from bythebook.models.conversation import Conversation, Turn
 from bythebook.models.search import SearchFilters
 from bythebook.models.text import MAX_QUESTION
+from bythebook.settings import Settings
 from bythebook.tracing.spans import Attributes, span
 
 if TYPE_CHECKING:
@@ -35,6 +36,9 @@ if TYPE_CHECKING:
     from bythebook.settings import Settings
 
 logger = logging.getLogger(__name__)
+
+# What the built-in answerer gets when the language model has used up the turn's time.
+QUOTING_SECONDS = 30.0
 
 
 class Assistant:
@@ -166,8 +170,10 @@ class Assistant:
 
     async def _in_time(self, work: Callable[[], Awaitable[Terminal]]) -> Terminal:
         seconds = self.settings.turn_timeout
+        # A language model is stopped by its writer, so that the book can still be quoted.
+        rest = QUOTING_SECONDS if self._model_writer else 0.0
         try:
-            async with asyncio.timeout(seconds):
+            async with asyncio.timeout(seconds + rest):
                 return await work()
         except BookError as problem:
             return Failed(problem)
@@ -238,7 +244,8 @@ class Assistant:
             if writer is self._extractor or self.settings.model_down == "error":
                 raise
             logger.warning("The book is quoted, because the language model failed: %s", problem)
-        quoting = Answering(state.anew(), self._extractor, self.settings)
+            again = state.anew(problem)
+        quoting = Answering(again, self._extractor, self.settings)
         return await quoting.answer(conversation, "fallback")
 
 

@@ -7,6 +7,7 @@ and a piece is read in one step. What the pieces mean is left to the SDK.
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing
@@ -23,31 +24,38 @@ from openai.types.chat import ChatCompletionChunk
 from openai.types.responses import Response
 from pydantic import ValidationError
 
+from bythebook.agent.patience import alive, by, not_begun
 from bythebook.agent.pieces import together
 
 
 class Completions:
-    """One model behind a Chat Completions service."""
+    """One model behind a Chat Completions service. `first` and `silence` are the seconds that it
+    may take for its first words, and between two pieces."""
 
-    def __init__(self, model: str, client: AsyncOpenAI) -> None:
+    def __init__(self, model: str, client: AsyncOpenAI, *, first: float, silence: float) -> None:
         self._model = model
         self._client = client
+        self._first = first
+        self._silence = silence
         self._is_openai = ChatCmplHelpers.is_openai(client)
 
     async def stream(
         self, instructions: str | None, items: Any, settings: ModelSettings, tools: list[Tool]
     ) -> AsyncGenerator[TResponseStreamEvent]:
-        pieces = await self._client.post(
-            "/chat/completions",
-            body=self._request(instructions, items, settings, tools),
-            options={"headers": settings.extra_headers or {}},
-            cast_to=object,
-            stream=True,
-            stream_cls=AsyncStream[object],
-        )
+        begin_by = asyncio.get_running_loop().time() + self._first
+        async with by(begin_by, not_begun(self._first)):
+            pieces = await self._client.post(
+                "/chat/completions",
+                body=self._request(instructions, items, settings, tools),
+                options={"headers": settings.extra_headers or {}},
+                cast_to=object,
+                stream=True,
+                stream_cls=AsyncStream[object],
+            )
+        living = alive(pieces, begin_by, self._first, self._silence)
         events = ChatCmplStreamHandler.handle_stream(
             _empty_response(self._model),
-            cast(AsyncStream[ChatCompletionChunk], _chunks(pieces)),
+            cast(AsyncStream[ChatCompletionChunk], _chunks(living)),
             model=self._model,
             raise_on_length_truncation=True,
             require_finish_reason=self._is_openai,
@@ -78,7 +86,7 @@ class Completions:
         return {name: value for name, value in asked.items() if value is not None}
 
 
-async def _chunks(pieces: AsyncStream[object]) -> AsyncIterator[ChatCompletionChunk]:
+async def _chunks(pieces: AsyncIterator[Any]) -> AsyncIterator[ChatCompletionChunk]:
     async for piece in together(pieces):
         try:
             yield ChatCompletionChunk.model_validate(piece)

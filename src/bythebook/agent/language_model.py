@@ -4,31 +4,28 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import AsyncIterator
 from contextlib import aclosing
-from typing import Any, TypeVar
+from typing import Any
 
-from agents import (
-    Model,
-    ModelBehaviorError,
-    ModelResponse,
-    ModelSettings,
-    OpenAIChatCompletionsModel,
-)
+from agents import Model, ModelResponse, ModelSettings, OpenAIChatCompletionsModel
 from agents.items import TResponseStreamEvent
 from aiohttp import encode_basic_auth
-from openai import (
-    APIConnectionError,
-    APIError,
-    APIStatusError,
-    AsyncOpenAI,
-    DefaultAioHttpClient,
-    NotFoundError,
-)
+from openai import AsyncOpenAI, DefaultAioHttpClient, NotFoundError, Timeout
 from yarl import URL
 
 from bythebook.agent.breaker import Breaker
 from bythebook.agent.completions import Completions
+from bythebook.agent.model_problems import (
+    FAILURES,
+    QUOTE_INSTEAD,
+    asked_pause,
+    explain,
+    is_passing,
+    timed_out,
+    why_unconnected,
+)
+from bythebook.agent.patience import OutOfTime, all_by, by, not_ended
 from bythebook.agent.responses import events_of
 from bythebook.errors import ConfigurationError, ModelError
 from bythebook.models.address import shown_address
@@ -38,9 +35,8 @@ from bythebook.tracing.spans import Span, span
 # A server that asks for a longer pause than this is reported at once.
 LONGEST_PAUSE = 30.0
 CHECK_SECONDS = 2.5
-QUOTE_INSTEAD = "or set BYTHEBOOK_ANSWERER=built-in to have the book quoted instead."
-
-T = TypeVar("T")
+# A server that is there takes a connection at once, however slow its model is.
+CONNECT_SECONDS = 10.0
 
 
 class LanguageModel(Model):
@@ -52,7 +48,13 @@ class LanguageModel(Model):
         self._breaker = Breaker(settings.breaker_failures, settings.breaker_seconds)
         self._client = client_of(settings)
         self._whole = OpenAIChatCompletionsModel(self.name, self._client)
-        self._pieces = Completions(self.name, self._client)
+        self._pieces = Completions(
+            self.name,
+            self._client,
+            first=settings.first_token_timeout,
+            silence=settings.silence_timeout,
+        )
+        self._last_problem = ""
 
     async def close(self) -> None:
         await self._client.close()
@@ -72,7 +74,7 @@ class LanguageModel(Model):
                 raise ModelError(
                     f"The language model did not answer within {CHECK_SECONDS:g} seconds."
                 ) from problem
-            raise self._explain(problem, cut=False) from problem
+            raise self._explain(problem) from problem
         return "" if self.name in known else f"The server does not list the model {self.name!r}."
 
     async def get_response(self, *args: Any, **kwargs: Any) -> ModelResponse:
@@ -81,7 +83,7 @@ class LanguageModel(Model):
             try:
                 with self._call(attempt) as told:
                     traced = (*args[:2], _traced(args[2], told), *args[3:])
-                    async with asyncio.timeout(self._settings.completion_timeout):
+                    async with by(*self._end()):
                         reply = await self._whole.get_response(*traced, **kwargs)
             except FAILURES as problem:
                 await self._pause_or_raise(problem, attempt)
@@ -106,8 +108,7 @@ class LanguageModel(Model):
                 with self._call(attempt) as told:
                     traced = _traced(model_settings, told)
                     stream = self._pieces.stream(instructions, items, traced, tools)
-                    timed = within(stream, self._settings.completion_timeout)
-                    async with aclosing(timed) as events:
+                    async with aclosing(all_by(stream, *self._end())) as events:
                         async for event in events:
                             held.append(event)
                             passing = passing or event.type == "response.output_text.delta"
@@ -121,6 +122,11 @@ class LanguageModel(Model):
                     yield event
                 return
 
+    def _end(self) -> tuple[float, OutOfTime]:
+        """When a request that begins now must be over, and what is told where it is not."""
+        seconds = self._settings.completion_timeout
+        return asyncio.get_running_loop().time() + seconds, not_ended(seconds)
+
     def _call(self, attempt: int) -> Span:
         return span("model", current=False, model=self.name, attempt=attempt + 1)
 
@@ -128,7 +134,7 @@ class LanguageModel(Model):
         if self._breaker.open_for > 0:
             raise ModelError(
                 f"The language model has failed {self._breaker.failures} times in a row and is "
-                f"left alone for {self._breaker.open_for:.0f} more seconds.",
+                f"left alone for {self._breaker.open_for:.0f} more seconds. {self._last_problem}",
                 action=f"Ask again later, {QUOTE_INSTEAD}",
             )
 
@@ -136,57 +142,35 @@ class LanguageModel(Model):
         self, problem: Exception, attempt: int, too_late: bool = False
     ) -> None:
         """Wait before the next attempt, or raise what a person can understand."""
+        explained = self._explain(problem, too_late)
         passing = is_passing(problem)
         if passing:
+            self._last_problem = explained.message
             self._breaker.failed()
         pause = max(self._settings.retry_delay * 2**attempt, asked_pause(problem))
-        last = attempt == self._settings.retries or pause > LONGEST_PAUSE
+        last = attempt >= self._attempts_after(problem) or pause > LONGEST_PAUSE
         if too_late or last or not passing:
-            raise self._explain(problem, too_late) from problem
+            raise explained from problem
         self._refuse_while_open()
         await asyncio.sleep(pause)
 
-    def _explain(self, problem: Exception, cut: bool) -> ModelError:
-        where = shown_address(self._settings.openai_base_url)
-        if cut:
-            message = "The language model stopped in the middle of its answer."
-            action = "Ask again."
-        elif timed_out(problem):
-            seconds = self._settings.completion_timeout
-            message = f"The language model did not answer within {seconds:g} seconds."
-            action = f"Ask again, raise COMPLETION_TIMEOUT, {QUOTE_INSTEAD}"
-        elif isinstance(problem, APIConnectionError):
-            message = f"The language model at {where} can't be reached."
-            action = f"Check OPENAI_BASE_URL and the network, {QUOTE_INSTEAD}"
-        elif isinstance(problem, APIStatusError):
-            message, action = self._explain_status(problem)
-        else:
-            message = f"The language model at {where} sent something that is not a chat completion."
-            action = f"Check OPENAI_BASE_URL, {QUOTE_INSTEAD}"
-        return ModelError(message, action=action)
-
-    def _explain_status(self, problem: APIStatusError) -> tuple[str, str]:
-        status = problem.status_code
-        if status == 429:
-            wait = asked_pause(problem)
-            soon = f"in {wait:.0f} seconds" if wait else "later"
-            return "The language model is over its rate limit.", f"Ask again {soon}."
-        if status in (401, 403):
-            return "The language model's server refused the key.", "Check OPENAI_API_KEY."
-        if status == 404:
-            return (
-                f"The server has no model {self.name!r}, or is not OpenAI-compatible.",
-                "Check OPENAI_MODEL and OPENAI_BASE_URL.",
-            )
-        if status >= 500:
-            return (
-                f"The language model failed (HTTP {status}).",
-                f"Ask again later, {QUOTE_INSTEAD}",
-            )
+    def _attempts_after(self, problem: Exception) -> int:
+        """Who was waited for in vain, for minutes perhaps, is not waited for again; where nobody
+        listens, somebody may in a moment, but hardly later."""
+        if isinstance(problem, OutOfTime):
+            return 0
         return (
-            f"The language model did not accept the request (HTTP {status}).",
-            f"Check OPENAI_MODEL and its limits, {QUOTE_INSTEAD}",
+            min(1, self._settings.retries) if why_unconnected(problem) else self._settings.retries
         )
+
+    def _explain(self, problem: Exception, cut: bool = False) -> ModelError:
+        if cut:
+            raising = f", or raise {problem.setting}" if isinstance(problem, OutOfTime) else ""
+            return ModelError(
+                "The language model stopped in the middle of its answer.",
+                action=f"Ask again{raising}.",
+            )
+        return explain(problem, self.name, shown_address(self._settings.openai_base_url))
 
 
 def client_of(settings: Settings) -> AsyncOpenAI:
@@ -198,7 +182,8 @@ def client_of(settings: Settings) -> AsyncOpenAI:
         api_key=key.get_secret_value() if key else "none",
         base_url=address,
         default_headers={"Authorization": login} if login else None,
-        timeout=settings.completion_timeout,
+        # How long a reply may take is for those who wait for it to say.
+        timeout=Timeout(None, connect=CONNECT_SECONDS),
         max_retries=0,
         http_client=DefaultAioHttpClient(),
     )
@@ -224,43 +209,3 @@ def _traced(settings: ModelSettings, told: Span) -> ModelSettings:
     """With what lets the model's server go on with the trace, if there is one."""
     headers = told.headers()
     return settings.resolve(ModelSettings(extra_headers=headers)) if headers else settings
-
-
-# A stream that is not what it should be surfaces in the client as one of the last three.
-FAILURES = (APIError, TimeoutError, ModelBehaviorError, ValueError, AttributeError, TypeError)
-
-
-def timed_out(problem: BaseException | None) -> bool:
-    """Told by the causes: the client takes every lost connection for one out of time."""
-    while problem is not None and not isinstance(problem, TimeoutError):
-        problem = problem.__cause__
-    return problem is not None
-
-
-def is_passing(problem: Exception) -> bool:
-    """Whether the same request may succeed a little later."""
-    if isinstance(problem, APIStatusError):
-        return problem.status_code in (408, 409, 429) or problem.status_code >= 500
-    return True
-
-
-def asked_pause(problem: Exception) -> float:
-    """The seconds a server asked to wait, in `Retry-After`."""
-    if not isinstance(problem, APIStatusError):
-        return 0.0
-    value = problem.response.headers.get("retry-after", "")
-    return float(value) if value.replace(".", "", 1).isdigit() else 0.0
-
-
-async def within(stream: AsyncGenerator[T], seconds: float) -> AsyncGenerator[T]:
-    """The stream, as long as it ends in time: a trickle must not last forever."""
-    deadline = asyncio.get_running_loop().time() + seconds
-    async with aclosing(stream):
-        while True:
-            try:
-                # Not around the loop: the clock must not end what is done with an item.
-                async with asyncio.timeout_at(deadline):
-                    item = await anext(stream)
-            except StopAsyncIteration:
-                return
-            yield item

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-import uuid
+from collections.abc import AsyncGenerator
 from contextlib import suppress
 from functools import cache
-from typing import Any
+from typing import Any, Literal, cast
 
 from agents import (
     Agent,
@@ -17,20 +17,31 @@ from agents import (
     ModelSettings,
     RunConfig,
     Runner,
+    StreamEvent,
     ToolsToFinalOutputResult,
 )
+from agents.run import CallModelData, ModelInputData
 
 from bythebook.agent import prompts
 from bythebook.agent.history import messages_of
 from bythebook.agent.language_model import LanguageModel
+from bythebook.agent.model_problems import out_of_time
+from bythebook.agent.patience import OutOfTime, all_by
+from bythebook.agent.prompt_size import fitted, room_for
 from bythebook.agent.turn import MAX_SEARCHES, TurnState
 from bythebook.agent.writer import Write
 from bythebook.language.detect import language_name
 from bythebook.models.conversation import Conversation
 from bythebook.models.tool import RetrievalTool
 from bythebook.models.tool_response import ToolResponse
+from bythebook.reader.reader import Reading
 from bythebook.settings import Settings
 
+Choice = Literal["auto", "required", "none"]
+
+# Of the call that is made for the model. Some servers take nine letters and digits only; always the
+# same ones, so that a server knows a prompt again.
+CALL_ID = "searched1"
 # A model that calls tools that are not there, never stops calling, or declines to speak.
 LOST = (MaxTurnsExceeded, ModelBehaviorError, ModelRefusalError)
 
@@ -47,7 +58,8 @@ def _definition(name: str) -> dict[str, Any]:
 
 
 class ModelWriter:
-    """Makes the model search first, and lets it write from what was found."""
+    """Lets a language model write from what was searched for: by ourselves where the question says
+    what to search for, else by the model, which must search first."""
 
     quotes = False
 
@@ -62,18 +74,26 @@ class ModelWriter:
     async def search_and_write(
         self, state: TurnState, conversation: Conversation, write: Write
     ) -> None:
-        run = _Run(state, write)
+        """A question that stands alone is searched for before the model is asked, and not at all
+        where the book is silent: then one request is enough. Of any other the model makes a query
+        first. What it can't bring to an end is put before it, once."""
+        summary = conversation.topic_summary
+        run = _Run(state, write, self._settings)
         items: list[Any] = [
             *messages_of(conversation.window(self._settings.history_turns)),
             {"role": "user", "content": state.asked.question},
         ]
-        agent = self._agent(state, conversation.topic_summary)
-        async with state.looking_ahead():
-            await run.search(agent, items)
+        if state.asked.searched_first:
+            await state.search(json.dumps({"query": state.asked.query}))
+            if not state.may_write:
+                return
+            await run.write_from_results(self._agent(state, summary, "auto"), items)
+        else:
+            await run.search(self._agent(state, summary, "required"), items)
         if state.passages and not run.wrote and state.problem is None:
-            await run.write_from_results(agent, items)
+            await run.write_from_results(self._agent(state, summary, "none"), items)
 
-    def _agent(self, state: TurnState, summary: str) -> Agent[TurnState]:
+    def _agent(self, state: TurnState, summary: str, choice: Choice) -> Agent[TurnState]:
         asked = state.asked
         return Agent[TurnState](
             name="bythebook",
@@ -83,11 +103,12 @@ class ModelWriter:
                 language=language_name(asked.book.language),
                 question_language=language_name(asked.language) if asked.language else None,
                 summary=summary,
+                searched=choice != "required",
             ),
             model=self.model,
             model_settings=ModelSettings(
                 temperature=0.0,
-                tool_choice="required",
+                tool_choice=choice,
                 max_tokens=self._settings.openai_max_tokens,
                 include_usage=True,
             ),
@@ -112,9 +133,10 @@ def _go_on_or_stop(state: TurnState) -> ToolsToFinalOutputResult:
 class _Run:
     """The SDK's runs of one turn; `wrote` once something can be shown."""
 
-    def __init__(self, state: TurnState, write: Write) -> None:
+    def __init__(self, state: TurnState, write: Write, settings: Settings) -> None:
         self._state = state
         self._write = write
+        self._settings = settings
         self.wrote = self._between = False
 
     async def search(self, agent: Agent[TurnState], items: list[Any]) -> None:
@@ -124,11 +146,11 @@ class _Run:
             await self._state.search(json.dumps({"query": self._state.asked.query}))
 
     async def write_from_results(self, agent: Agent[TurnState], items: list[Any]) -> None:
-        """For a model that did not search, or only searched: the results are put before it."""
+        """The results are put before the model as if it had asked for them."""
         query = self._state.asked.query
         call = {
             "type": "function_call",
-            "call_id": f"call_{uuid.uuid4().hex}",
+            "call_id": CALL_ID,
             "name": self._state.tool_name,
             "arguments": json.dumps({"query": query}, ensure_ascii=False),
         }
@@ -137,24 +159,45 @@ class _Run:
             "call_id": call["call_id"],
             "output": ToolResponse.of(self._state.passages, query).to_json(),
         }
-        settings = agent.model_settings.resolve(ModelSettings(tool_choice="none"))
         with suppress(*LOST):  # then it wrote nothing that can be shown, which is a refusal
-            await self._run(agent.clone(model_settings=settings), [*items, call, output])
+            await self._run(agent, [*items, call, output])
 
     async def _run(self, agent: Agent[TurnState], items: list[Any]) -> None:
+        seconds = self._settings.turn_timeout
+        late = OutOfTime(
+            f"The language model took longer than {seconds:g} seconds for its answer.",
+            "TURN_TIMEOUT",
+        )
         result = Runner.run_streamed(
             agent,
             items,
             context=self._state,
             max_turns=MAX_SEARCHES + 2,
-            run_config=RunConfig(tracing_disabled=True),
+            run_config=RunConfig(tracing_disabled=True, call_model_input_filter=self._fit),
         )
+        stream = cast(AsyncGenerator[StreamEvent], result.stream_events())
         try:
-            async for event in result.stream_events():
+            async for event in all_by(stream, self._state.began + seconds, late):
                 if event.type == "raw_response_event":
                     await self._take(event.data)
+        except OutOfTime as problem:
+            raise out_of_time(problem) from problem
         finally:
+            if not result.is_complete:
+                result.cancel()
             self._state.tokens += result.context_wrapper.usage.total_tokens
+
+    def _fit(self, data: CallModelData[Any]) -> ModelInputData:
+        """Before each request, since each search adds to it."""
+        told = data.model_data
+        tools = json.dumps(_definition(self._state.tool_name))
+        room = room_for(self._settings, told.instructions or "", tools)
+        readings: dict[str, list[Reading]] = {}
+        for judged in self._state.judged.values():
+            for passage_id, reading in judged.readings.items():
+                readings.setdefault(passage_id, []).append(reading)
+        told.input = fitted(told.input, room, self._state.passages, readings)
+        return told
 
     async def _take(self, event: Any) -> None:
         """Text counts only once something was retrieved that it can rest on."""

@@ -11,13 +11,21 @@ SEARCH_FIRST = (
     "the conversation makes clear (say what “it” or “the second one” is), in the book's language "
     "({language})."
 )
+# Where the question itself was searched for: a small model that is told to search does so, though
+# the answer lies before it.
+SEARCH_AGAIN = (
+    "The book was searched for the question, and the results are given. Call {tool} again only if "
+    "they lack something that is asked, with a short search query in the book's language "
+    "({language})."
+)
 # S1's critical rules. "ONLY" and "NEVER" in capitals: small models follow them visibly better.
 ONLY_THE_BOOK = (
     "Use ONLY what the search results say. NEVER add outside knowledge, guesses, numbers, names or "
     "code that the results do not contain."
 )
-# The sentence is given literally, so that a refusal by the model can be recognised. "Only if none":
-# the search was judged before, and small models otherwise refuse what the first result answers.
+# The sentence is given literally, so that a refusal by the model can be recognised. Not where we
+# searched: that was judged before the model is asked, and small models that know such a sentence
+# say it, whatever the results are. A model that finds nothing says so in its own words then.
 IF_SILENT = "Only if none of the results says anything about it, reply with exactly: {refusal}"
 # One marker form, at the end of the sentence it bears: this is what is parsed and verified.
 CITE = (
@@ -58,8 +66,10 @@ SENTENCES_REMOVED = {
 }
 NOTHING_VERIFIED = "An answer was written, but none of its sentences could be found in the book."
 QUOTED = "Quoted from the book by the built-in answerer; no language model was used."
-MODEL_WAS_DOWN = "The language model could not be reached, so the book is quoted instead."
-CUT_SHORT = "The language model stopped in the middle; what is shown is by the book, but not all."
+QUOTED_INSTEAD = "{cause} The book is quoted instead."
+SEARCHED_WITHOUT = "{cause} The book was searched without it."
+CUT_SHORT = "The answer was cut short: {cause} What is shown is by the book, but not all."
+STOPPED = "The language model stopped in the middle."
 OTHER_LANGUAGE = "The book is written in {language}."
 TRANSLATED = "The book is written in {language}; the answer translates the passages it cites."
 HELLO = "Hello! Ask me about {book}; I answer from what it says."
@@ -74,17 +84,20 @@ def instructions(
     language: str,
     question_language: str | None = None,
     summary: str = "",
+    searched: bool = False,
 ) -> str:
-    """What the model is told before the conversation."""
+    """What the model is told before the conversation; `searched`: the results are given to it."""
+    search = SEARCH_AGAIN if searched else SEARCH_FIRST
     rules = [
-        SEARCH_FIRST.format(tool=tool, language=language),
+        search.format(tool=tool, language=language),
         ONLY_THE_BOOK,
         CITE,
         STYLE,
         CONTRADICTIONS,
         DATA_NOT_ORDERS,
-        IF_SILENT.format(refusal=refusal),
     ]
+    if not searched:
+        rules.append(IF_SILENT.format(refusal=refusal))
     if question_language:
         rules.append(TRANSLATE.format(question_language=question_language, language=language))
     opening = "You answer questions about a book, and only from what the book says."

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import zip_longest
 from typing import Any
@@ -15,7 +14,7 @@ from bythebook.agent.events import Event, Retrieved, StateChanged, ToolCalled
 from bythebook.agent.prompts import NO_MORE_SEARCHES
 from bythebook.agent.rounds import Rounds
 from bythebook.agent.telling import Telling
-from bythebook.errors import BookError, InputError
+from bythebook.errors import BookError, InputError, ModelError
 from bythebook.library import Library
 from bythebook.models.answer import ToolCall
 from bythebook.models.book import BookInfo
@@ -55,6 +54,12 @@ class Asked:
     parts: tuple[str, ...] = ()
     read_as: str = ""
 
+    @property
+    def searched_first(self) -> bool:
+        """Whether its own words are what to search for, before any model is asked: nothing has to
+        be understood from the conversation, and nothing translated."""
+        return self.alone or bool(self.parts and self.language is None)
+
 
 @dataclass
 class TurnState:
@@ -72,10 +77,14 @@ class TurnState:
     calls: list[ToolCall] = field(default_factory=list)
     confidence: ConfidenceMetrics = field(default_factory=lambda: assess(()))
     problem: BookError | None = None
-    # Whether something that the model filled in had to be dropped.
+    # Whether a call of the model could not be used as it was.
     mended: bool = False
     tokens: int = 0
-    _ahead: tuple[SearchQuery, asyncio.Task[Found]] | None = None
+    # Why another writer has taken over.
+    model_problem: ModelError | None = None
+    # On the loop's clock.
+    began: float = field(default_factory=lambda: asyncio.get_running_loop().time())
+    _looked: list[tuple[SearchQuery, Found, Reranked | None]] = field(default_factory=list)
 
     def move(self, state: AgentState) -> None:
         """A second search of the turn is no new state (S0 has no way back)."""
@@ -83,35 +92,21 @@ class TurnState:
             self.machine.move(state)
             self.emit(StateChanged(state))
 
-    def anew(self) -> TurnState:
-        """The same turn, tried again with another model."""
+    def anew(self, problem: ModelError) -> TurnState:
+        """The same turn, tried again with another writer; what was searched for is known."""
         self.move("failed")
         self.move("processing")
         return TurnState(
-            self.asked, self.library, self.tool_name, self.emit, self.rounds, self.machine
+            self.asked,
+            self.library,
+            self.tool_name,
+            self.emit,
+            self.rounds,
+            self.machine,
+            tokens=self.tokens,
+            model_problem=problem,
+            _looked=self._looked,
         )
-
-    @asynccontextmanager
-    async def looking_ahead(self) -> AsyncIterator[None]:
-        """A question that stands alone is searched for whatever the model asks: this is done while
-        the model still thinks."""
-        question = self.asked.question
-        try:
-            query = self._query(SearchArguments(query=question), question)
-        except ValidationError:
-            query = None
-        if query is None or not self.asked.alone:
-            yield
-            return
-        search = asyncio.create_task(self._search_book(query))
-        self._ahead = query, search
-        try:
-            yield
-        except asyncio.CancelledError:
-            search.cancel()
-            raise
-        finally:
-            await asyncio.gather(search, return_exceptions=True)
 
     @property
     def searched(self) -> bool:
@@ -138,6 +133,7 @@ class TurnState:
             given = SearchArguments.model_validate_json(arguments)
             self._query(given, given.query)
         except ValidationError as problem:
+            self.mended = True
             first = problem.errors()[0]
             place = ".".join(str(part) for part in first["loc"]) or "arguments"
             return self._failed(arguments, {}, f"{place}: {first['msg']}", UNUSABLE)
@@ -212,25 +208,29 @@ class TurnState:
 
     async def _look(self, given: SearchArguments, text: str) -> list[Passage]:
         query = self._query(given, text)
-        if self._ahead and query == self._ahead[0]:
-            found = await self._ahead[1]
-        else:
-            found = await self._search_book(query)
+        known = next((look for look in self._looked if look[0] == query), None)
+        if known is None:
+            known = query, *await self._search_book(query)
+            self._looked.append(known)
+        _, found, judged = known
+        if judged is not None:
+            self.judged[query.text] = judged
         least = max(self.asked.threshold, given.similarity_threshold)
         return [passage for passage in found.passages if passage.score >= least]
 
-    async def _search_book(self, query: SearchQuery) -> Found:
+    async def _search_book(self, query: SearchQuery) -> tuple[Found, Reranked | None]:
         """What search finds, judged by the reader."""
         await self.rounds.next()
+        judged: Reranked | None = None
         if self.library.reader is None:
             found = await self.library.search(query)
         else:
             leans = bool(self.asked.read_as) and query.text == self.asked.query
             read_as = self.asked.read_as if leans else ""
             found, judged = await search_and_read(self.library, self.asked.book, query, read_as)
-            self.judged[query.text] = judged
             found = replace(found, passages=judged.passages, coverage=judged.confidence)
-        return replace(found, passages=tuple(await self.library.with_vectors(found.passages)))
+        passages = tuple(await self.library.with_vectors(found.passages))
+        return replace(found, passages=passages), judged
 
     def _query(self, given: SearchArguments, text: str) -> SearchQuery:
         asked = self.asked

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import logging
 import sys
 import time
 from collections.abc import AsyncIterator
 from typing import TYPE_CHECKING
 
 from bythebook.cli.output import out
+from bythebook.cli.progress import Waiting
 
 if TYPE_CHECKING:
     from bythebook.agent.events import Event
@@ -63,23 +65,46 @@ async def show(events: AsyncIterator[Event], verbose: bool, opening: str = "") -
     # One less than there is: in the last column a terminal breaks the line by itself.
     width = min(out().width - 1, WIDTH) if sys.stdout.isatty() else sys.maxsize
     writer = Wrapping(width)
-    writer.write(opening)
+    waiting = Waiting()
     started = time.monotonic()
     answer: Answer | None = None
-    async for event in events:
-        if verbose:
-            _explain(event, time.monotonic() - started)
-        if isinstance(event, Token):
-            writer.write(event.text)
-        elif isinstance(event, Failed):
-            sys.stdout.write("\n")
-            raise event.error
-        elif isinstance(event, Done):
-            answer = event.answer
+    logging.getLogger("bythebook").addHandler(waiting)
+    try:
+        async for event in events:
+            if verbose:
+                _explain(event, time.monotonic() - started)
+            elif doing := _doing(event):
+                waiting.say(doing)
+            if isinstance(event, Token | Failed):
+                waiting.end()
+                writer.write(opening)
+                opening = ""
+            if isinstance(event, Token):
+                writer.write(event.text)
+            elif isinstance(event, Failed):
+                sys.stdout.write("\n")
+                raise event.error
+            elif isinstance(event, Done):
+                answer = event.answer
+    finally:
+        waiting.end()
+        logging.getLogger("bythebook").removeHandler(waiting)
     assert answer is not None
     sys.stdout.write("\n")
     print_footer(answer)
     return answer
+
+
+def _doing(event: Event) -> str:
+    """What goes on from this event on, where that may take long."""
+    from bythebook.agent.events import Retrieved, StateChanged
+
+    match event:
+        case StateChanged("processing"):
+            return "Reading the question …"
+        case Retrieved(passages=passages) if passages:
+            return f"Reading {len(passages)} passage{'s' * (len(passages) > 1)} …"
+    return ""
 
 
 def print_footer(answer: Answer) -> None:

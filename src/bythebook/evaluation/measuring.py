@@ -106,7 +106,9 @@ async def _measure(
     def asking_others(done: int, all: int) -> None:
         on_step("Asking off-topic questions", done, all)
 
-    async with Assistant(library) as assistant:
+    # Measured is who writes, not who stands in for a language model that is down.
+    settings = library.settings.model_copy(update={"model_down": "error"})
+    async with Assistant(library, settings) as assistant:
         outcomes = await ask_all(assistant, book, questions, asking)
         off_topic = await ask_all(assistant, book, others, asking_others)
         return Measured(name, book, assistant.model_name, outcomes, off_topic)

@@ -38,13 +38,18 @@ def quotes_of(passage: Passage, readings: Sequence[Reading]) -> list[Quote]:
     units = units_in(passage)
     if not readings:
         return list(rendered(passage, units, _beginning(units)))
+    return list(rendered(passage, units, complete(units, evidence_in(units, readings))))
+
+
+def evidence_in(units: Sequence[Unit], readings: Sequence[Reading]) -> dict[int, float]:
+    """The places of the units that the reader marked, each with its probability."""
     evidence: dict[int, float] = {}
     marked = [found for reading in readings for found in reading.evidence]
     for place, unit in enumerate(units):
         for found in marked:
             if found.start < unit.end and unit.start < found.end and unit.kind != "heading":
                 evidence[place] = max(found.score, evidence.get(place, 0.0))
-    return list(rendered(passage, units, complete(units, evidence)))
+    return evidence
 
 
 def units_in(passage: Passage) -> list[Unit]:

@@ -12,6 +12,7 @@ from pydantic_settings import SettingsConfigDict
 
 from bythebook.errors import ConfigurationError
 from bythebook.settings.fetching import FetchSettings
+from bythebook.settings.language_model import LanguageModelSettings
 from bythebook.settings.platforms import PlatformSettings
 from bythebook.settings.tracing import TracingSettings
 from bythebook.settings.workers import WorkerSettings
@@ -24,7 +25,9 @@ ReaderName = Literal["built-in", "off"]
 REFUSAL = "I don't have information about that in the book content"
 
 
-class Settings(FetchSettings, PlatformSettings, TracingSettings, WorkerSettings):
+class Settings(
+    FetchSettings, LanguageModelSettings, PlatformSettings, TracingSettings, WorkerSettings
+):
     """What an operator may choose. Names follow the variables the field's users already know."""
 
     model_config = SettingsConfigDict(
@@ -70,33 +73,6 @@ class Settings(FetchSettings, PlatformSettings, TracingSettings, WorkerSettings)
         le=20,
         validation_alias="BYTHEBOOK_MAX_FILE_MB",
         description="A larger file of a book is reported and skipped.",
-    )
-    openai_api_key: SecretStr | None = Field(
-        default=None,
-        validation_alias="OPENAI_API_KEY",
-        description="Key for the OpenAI-compatible server.",
-    )
-    openai_base_url: str = Field(
-        default="https://api.openai.com/v1",
-        validation_alias="OPENAI_BASE_URL",
-        description="Address of any OpenAI-compatible server.",
-    )
-    openai_model: str = Field(
-        default="gpt-4o-mini",
-        min_length=1,
-        validation_alias="OPENAI_MODEL",
-        description="Language model that writes the answers.",
-    )
-    openai_stream: bool = Field(
-        default=True,
-        validation_alias="OPENAI_STREAM",
-        description="Ask the server to stream; false for servers that can't stream tool calls.",
-    )
-    openai_max_tokens: int | None = Field(
-        default=None,
-        ge=16,
-        validation_alias="OPENAI_MAX_TOKENS",
-        description="Longest answer to ask for, in tokens; the model's own limit when unset.",
     )
     openai_embedding_model: str = Field(
         default="text-embedding-3-small",
@@ -159,11 +135,6 @@ class Settings(FetchSettings, PlatformSettings, TracingSettings, WorkerSettings)
         description="Who writes: built-in quotes the book, openai is a language model; auto takes "
         "the model when OPENAI_API_KEY or OPENAI_BASE_URL is set.",
     )
-    model_down: Literal["error", "built-in"] = Field(
-        default="error",
-        validation_alias="BYTHEBOOK_MODEL_DOWN",
-        description="When the language model fails: say so, or let the built-in answerer quote.",
-    )
     refusal: str = Field(
         default=REFUSAL,
         min_length=1,
@@ -202,43 +173,6 @@ class Settings(FetchSettings, PlatformSettings, TracingSettings, WorkerSettings)
         le=20,
         validation_alias="AGENT_HISTORY_TURNS",
         description="Turns of the conversation that the model is given.",
-    )
-    completion_timeout: float = Field(
-        default=60.0,
-        gt=0,
-        validation_alias="COMPLETION_TIMEOUT",
-        description="Seconds one request to the language model may take.",
-    )
-    turn_timeout: float = Field(
-        default=90.0,
-        gt=0,
-        validation_alias="TURN_TIMEOUT",
-        description="Seconds a whole answer may take, retries and all.",
-    )
-    retries: int = Field(
-        default=5,
-        ge=0,
-        le=10,
-        validation_alias="MODEL_RETRIES",
-        description="Further attempts when the language model is busy, failing or out of reach.",
-    )
-    retry_delay: float = Field(
-        default=1.0,
-        ge=0,
-        validation_alias="MODEL_RETRY_DELAY",
-        description="Seconds before the first further attempt; each next one waits twice as long.",
-    )
-    breaker_failures: int = Field(
-        default=5,
-        ge=1,
-        validation_alias="MODEL_BREAKER_FAILURES",
-        description="Failures in a row after which the language model is left alone for a while.",
-    )
-    breaker_seconds: float = Field(
-        default=60.0,
-        gt=0,
-        validation_alias="MODEL_BREAKER_SECONDS",
-        description="How long it is left alone.",
     )
 
     host: str = Field(

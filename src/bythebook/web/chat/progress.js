@@ -3,7 +3,6 @@ const STATES = {
   received: "Reading your question …",
   processing: "Reading your question …",
   tool_call_needed: "Looking in the book …",
-  tool_executed: "Checking each sentence against the book …",
 };
 
 /**
