@@ -21,7 +21,8 @@ from pydantic import ValidationError
 
 from bythebook.agent import prompts
 from bythebook.agent.assistant import Assistant
-from bythebook.agent.language_model import FAILURES, LanguageModel, client_of
+from bythebook.agent.language_model import LanguageModel, client_of
+from bythebook.agent.model_problems import FAILURES
 from bythebook.errors import BookError, ModelError
 from bythebook.library import Library, sample_book
 from bythebook.models.answer import Answer
