@@ -51,6 +51,8 @@ def _own_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("BYTHEBOOK_HOME", str(tmp_path / "home"))
     # Most tests ask to see something else than the answer; those that want it read say so.
     monkeypatch.setenv("BYTHEBOOK_READER", "off")
+    # A scripted model says what it says once.
+    monkeypatch.setenv("BYTHEBOOK_REPAIR", "false")
 
 
 @pytest.fixture

@@ -47,7 +47,7 @@ async def test_sentences_of_another_lesson_fail(check: Check) -> None:
     assert len(passed) <= 0.02 * len(pairs), passed
 
 
-@pytest.mark.parametrize(("supported", "least"), [(True, 0.85), (False, 0.85)])
+@pytest.mark.parametrize(("supported", "least"), [(True, 0.7), (False, 0.85)])
 async def test_paraphrases(supported: bool, least: float, check: Check) -> None:
     """Written by hand: faithful ones, and ones that say something near but false."""
     rows = [json.loads(line) for line in PARAPHRASES.read_text(encoding="utf-8").splitlines()]

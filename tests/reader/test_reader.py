@@ -74,11 +74,6 @@ async def test_several_are_ranked_and_reading_stops_when_one_surely_answers(read
     assert len(await reader.read_all(QUESTION, [BESIDE] * 3, sure=1.0)) == 3
 
 
-async def test_the_passage_that_supports_is_named(reader: Reader) -> None:
-    found = await reader.supports_any("The server listens on port 3000.", [BESIDE, ANSWER])
-    assert found.number == 1
-
-
 async def test_an_empty_text_and_an_endless_question_are_read(reader: Reader) -> None:
     assert (await reader.read(QUESTION, "")).evidence == ()
     assert 0 <= (await reader.read("why " * 5000, ANSWER)).answers <= 1

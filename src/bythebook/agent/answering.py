@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
+import logging
 import re
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 
-from bythebook.agent import prompts
+from bythebook.agent import prompts, repair
 from bythebook.agent.events import Token
-from bythebook.agent.release import Releaser
+from bythebook.agent.release import Held, Releaser
 from bythebook.agent.turn import TurnState
 from bythebook.agent.writer import Writer
 from bythebook.errors import ModelError
@@ -19,6 +21,8 @@ from bythebook.models.answer import Answer, Status
 from bythebook.models.conversation import Conversation
 from bythebook.settings import Settings
 from bythebook.tracing.spans import span
+
+logger = logging.getLogger(__name__)
 
 # What models say in their own words when the results are silent. It is no claim about the book's
 # subject, so there is nothing to verify, and the refusal sentence says it better.
@@ -45,6 +49,7 @@ class Answering:
             Verifier(state.library.reader, asked.book.language, asked.question),
             state.rounds,
             translated=self._translates,
+            mends=settings.repair or settings.judge == "model",
         )
         self._cut = ""
         self._first_words_at: float | None = None
@@ -60,6 +65,8 @@ class Answering:
             raise self._state.problem
         with span("verify", since=self._first_words_at) as told:
             await self._show(self._releaser.finish(complete=not self._cut))
+            if not self._cut:
+                await self._mend()
             for shown in self._releaser.conclude():
                 self._state.emit(Token(shown))
             answer = self._conclude("fallback" if self._cut else status)
@@ -69,6 +76,39 @@ class Answering:
                 citations=len(answer.citations),
             )
         return answer
+
+    async def _mend(self) -> None:
+        """Give the model its failed sentences back, once, while at least half of the turn's time is
+        left. Where it fails, they are left out as if it had not been asked."""
+        failed = [held for held in self._releaser.failed if held.nearest]
+        failed = [held for held in failed if not self._is_silence(held.unit)][: repair.MOST]
+        spent = asyncio.get_running_loop().time() - self._state.began
+        if not failed or spent > self._settings.turn_timeout / 2:
+            return
+        try:
+            if self._settings.judge == "model":
+                await self._judge_unsure([held for held in failed if held.unsure])
+            waiting = self._releaser.failed
+            if self._settings.repair:
+                await self._restate([held for held in failed if held in waiting])
+        except ModelError as problem:
+            logger.warning("Sentences were left out, not mended: %s", problem)
+
+    async def _judge_unsure(self, unsure: Sequence[Held]) -> None:
+        if unsure:
+            state, language = self._state, self._state.asked.book.language
+            request = repair.judge_request(unsure, state.passages, language)
+            reply = await self._writer.reply(state, repair.JUDGE, request)
+            for held in repair.approved(reply, unsure):
+                self._releaser.accept(held)
+
+    async def _restate(self, failed: Sequence[Held]) -> None:
+        if failed:
+            state, language = self._state, self._state.asked.book.language
+            request = repair.restate_request(failed, state.passages, language)
+            reply = await self._writer.reply(state, repair.RESTATE, request)
+            for held, text in repair.restated(reply, failed):
+                await self._releaser.restate(held, text)
 
     async def _verify(self, text: str | Quote) -> None:
         self._first_words_at = self._first_words_at or time.perf_counter()

@@ -45,6 +45,9 @@ class Extractor:
         for quote in quotes:
             await write(quote)
 
+    async def reply(self, state: TurnState, instructions: str, text: str) -> str:
+        return ""
+
     def _quotes(self, state: TurnState, turns: Sequence[Turn]) -> list[Quote]:
         """From one passage for each question in the message."""
         asked = state.asked

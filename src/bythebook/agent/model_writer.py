@@ -30,6 +30,7 @@ from bythebook.agent.patience import OutOfTime, all_by
 from bythebook.agent.prompt_size import fitted, room_for
 from bythebook.agent.turn import MAX_SEARCHES, TurnState
 from bythebook.agent.writer import Write
+from bythebook.extractive.answer import Quote
 from bythebook.language.detect import language_name
 from bythebook.models.conversation import Conversation
 from bythebook.models.tool import RetrievalTool
@@ -93,6 +94,31 @@ class ModelWriter:
         if state.passages and not run.wrote and state.problem is None:
             await run.write_from_results(self._agent(state, summary, "none"), items)
 
+    async def reply(self, state: TurnState, instructions: str, text: str) -> str:
+        said: list[str] = []
+
+        async def note(piece: str | Quote) -> None:
+            said.append(str(piece))
+
+        agent = Agent[TurnState](
+            name="bythebook",
+            instructions=instructions,
+            model=self.model,
+            model_settings=self._model_settings(),
+        )
+        items = [{"role": "user", "content": text}]
+        with suppress(*LOST):  # then it has nothing to say
+            await _Run(state, note, self._settings).run(agent, items)
+        return "".join(said)
+
+    def _model_settings(self, choice: Choice | None = None) -> ModelSettings:
+        return ModelSettings(
+            temperature=0.0,
+            tool_choice=choice,
+            max_tokens=self._settings.openai_max_tokens,
+            include_usage=True,
+        )
+
     def _agent(self, state: TurnState, summary: str, choice: Choice) -> Agent[TurnState]:
         asked = state.asked
         return Agent[TurnState](
@@ -106,12 +132,7 @@ class ModelWriter:
                 searched=choice != "required",
             ),
             model=self.model,
-            model_settings=ModelSettings(
-                temperature=0.0,
-                tool_choice=choice,
-                max_tokens=self._settings.openai_max_tokens,
-                include_usage=True,
-            ),
+            model_settings=self._model_settings(choice),
             tools=[
                 FunctionTool(
                     **_definition(state.tool_name),
@@ -141,7 +162,7 @@ class _Run:
 
     async def search(self, agent: Agent[TurnState], items: list[Any]) -> None:
         with suppress(*LOST):  # what was found so far is put before it below
-            await self._run(agent, items)
+            await self.run(agent, items)
         if not self._state.searched and self._state.problem is None:
             await self._state.search(json.dumps({"query": self._state.asked.query}))
 
@@ -160,9 +181,9 @@ class _Run:
             "output": ToolResponse.of(self._state.passages, query).to_json(),
         }
         with suppress(*LOST):  # then it wrote nothing that can be shown, which is a refusal
-            await self._run(agent, [*items, call, output])
+            await self.run(agent, [*items, call, output])
 
-    async def _run(self, agent: Agent[TurnState], items: list[Any]) -> None:
+    async def run(self, agent: Agent[TurnState], items: list[Any]) -> None:
         seconds = self._settings.turn_timeout
         late = OutOfTime(
             f"The language model took longer than {seconds:g} seconds for its answer.",

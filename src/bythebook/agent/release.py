@@ -72,6 +72,7 @@ class Releaser:
         self._units = UnitStream()
         self._written = ""
         self._gap = ""
+        self._widened = False
         self._queue: list[Held] = []
         # A quoted entry's heading waits for what is said of it.
         self._term: Quote | None = None
@@ -240,7 +241,8 @@ class Releaser:
     def _widen_gap(self, unit: str) -> None:
         """Where something is left out, the wider of the gaps around it stays."""
         lead, _, tail = _parts(unit)
-        self._gap = max(self._gap, lead, tail, key=lambda gap: (gap.count("\n"), len(gap)))
+        self._gap = _widest(self._gap, lead, tail)
+        self._widened = True
 
     def _release(self, unit: str, borne: Sequence[_Borne]) -> str:
         lead, body, tail = _parts(unit)
@@ -249,13 +251,18 @@ class Releaser:
         order = list(self._borne)
         numbers = tuple(sorted({order.index(each.passage.id) + 1 for each in borne}))
         shown = put_markers(take_markers(body).text.strip(), numbers)
-        gap = (self._gap + lead) if self._written else self.opening
+        gap = _widest(self._gap, lead) if self._widened else self._gap + lead
+        gap = gap if self._written else self.opening
         start = len(self._written) + len(gap)
         support = max((each.score for each in borne), default=1.0)
         self.sentences.append(Sentence(start, start + len(shown), numbers, support))
         self._written += gap + shown
-        self._gap = tail
+        self._gap, self._widened = tail, False
         return gap + shown
+
+
+def _widest(*gaps: str) -> str:
+    return max(gaps, key=lambda gap: (gap.count("\n"), len(gap)))
 
 
 def _is_finished(unit: str) -> bool:

@@ -27,3 +27,7 @@ class Writer(Protocol):
         self, state: TurnState, conversation: Conversation, write: Write
     ) -> None:
         """One turn. Weak evidence ends it before anything is written."""
+
+    async def reply(self, state: TurnState, instructions: str, text: str) -> str:
+        """What it says to a request beside the conversation; a writer that only quotes has nothing
+        to say."""

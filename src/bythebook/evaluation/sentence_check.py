@@ -40,6 +40,8 @@ class Judged:
     passes: bool
     label: str
     reason: str = ""
+    sentences: int = 1
+    supported: int = 1
 
 
 async def judge_file(
@@ -129,6 +131,8 @@ def _judged(text: str, faithful: bool, checked: Sequence[Verdict], label: str) -
         passes=all(one.supported for one in checked),
         label=label,
         reason=weakest.reasons[0] if weakest.reasons else "",
+        sentences=len(checked),
+        supported=sum(one.supported for one in checked),
     )
 
 

@@ -105,7 +105,16 @@ class Evidence:
     def read(self, stretches: Sequence[Stretch], room: int) -> str:
         """What is read to judge a sentence: the stretches with as much around them as there is room
         for, and the header of a table that is cut."""
-        chosen = {place for each in stretches for place in self._places(each)}
+        return self._with_neighbours({at for each in stretches for at in self._places(each)}, room)
+
+    def around(self, start: int, end: int, room: int) -> str:
+        """The units of a place, with as much around them as there is room for."""
+        touched = {
+            at for at, unit in enumerate(self.units) if unit.start < end and start < unit.end
+        }
+        return self._with_neighbours(touched, room)
+
+    def _with_neighbours(self, chosen: set[int], room: int) -> str:
         length = sum(self.units[place].end - self.units[place].start for place in chosen)
         grown = True
         while grown:

@@ -12,7 +12,7 @@ from bythebook.grounding.dates import Date, dates_of
 from bythebook.grounding.evidence import parse_evidence
 from bythebook.grounding.identifiers import SPAN, missing_identifiers
 from bythebook.grounding.names import missing_names
-from bythebook.grounding.numbers import Number, numbers_of, same_quantity, units_named
+from bythebook.grounding.numbers import COUNTS, Number, numbers_of, same_quantity, units_named
 from bythebook.grounding.words import STRAIGHT, bare, stems_of, words_of
 
 # The number of a step is the answer's own.
@@ -20,6 +20,12 @@ STEP = re.compile(r"^\s*(?:[-*+]\s+)?(?:\*\*)?(?:step\s+)?\d{1,3}[.):]", re.IGNO
 QUOTED = re.compile(r"\"([^\"\n]{2,200})\"|“([^”\n]{2,200})”|«([^»\n]{2,200})»")
 HYPHENED = re.compile(r"[^\W_]+(?:-[^\W_]+)+")
 SPACE = re.compile(r"\s+")
+# What stands before a number that is rounded: the reader judges it.
+ROUNDED = re.compile(
+    r"(?:about|around|roughly|approximately|nearly|almost|some|over|above|below|under|more than"
+    r"|less than|up to|at least|at most|circa|~|≈)\s*$",
+    re.IGNORECASE,
+)
 # Up to this, a number in words may have been counted: "there are three ways".
 COUNTED = 12
 
@@ -118,13 +124,15 @@ def _numbers_of(claim: str) -> list[Number]:
 
 
 def _numbers(claim: str, evidence: Known) -> Iterator[str]:
+    plain = bare(claim)
     for number in _numbers_of(claim):
-        counted = number.spelled and not number.unit and float(number.value) <= COUNTED
+        counted = number.spelled and number.unit in ("", *COUNTS)
+        counted = counted and float(number.value) <= COUNTED
         if counted or _has(evidence, number):
             continue
         if any(number.value == other.value for other, _ in evidence.numbers):
             yield f"the number {number.shown} has another unit in the passage"
-        else:
+        elif not ROUNDED.search(plain, max(0, number.start - 20), number.start):
             yield f"the number {number.shown} is not in the passage"
 
 

@@ -17,7 +17,7 @@ BARE = re.compile(
     |(?P<call>\b[A-Za-z_][\w.]*\(\))
     |(?P<dotted>\b[A-Za-z_][\w-]*(?:(?:\.|::)[A-Za-z_]\w*)+)
     |(?P<snake>(?<![\w])_*[A-Za-z][A-Za-z0-9]*(?:_+[A-Za-z0-9]+)+)
-    |(?P<humps>\b[a-z]+[A-Z]\w*|\b[A-Z][a-z0-9]+[A-Z][A-Za-z0-9]*)""",
+    |(?P<humps>\b(?:[a-z]+[A-Z]\w*|[A-Z][a-z0-9]+[A-Z][A-Za-z0-9]*)(?:-\w+)*)""",
     re.VERBOSE,
 )
 LATIN = frozenset({"e.g", "i.e", "a.m", "p.m", "u.s", "u.k", "z.b", "d.h", "u.a", "etc"})

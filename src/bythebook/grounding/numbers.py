@@ -5,13 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from decimal import Decimal
 from math import isclose
 
 # A word that holds digits (RT-2, mu2) is a name, not a number.
 SCAN = re.compile(
     r"(?P<word>(?![vV]\d)[^\W\d_]\w*(?:[-'’]\w+)*)"
     r"|(?P<currency>[$€£])?(?P<sign>(?<![\w)])[-−])?[vV]?"
-    r"(?P<digits>\d+(?:[.,]\d+)*)(?P<suffix>\s?%|\s?°[CF]?|[^\W\d_]+(?:/\w+)?)?"
+    r"(?P<digits>\d+(?:[.,]\d+)*(?:[eE]-?\d{1,2}(?!\w))?)(?P<suffix>\s?%|\s?°[CF]?|[^\W\d_]+(?:/\w+)?)?"
 )
 WORD = re.compile(r"[^\W\d_]+|[%°]")
 THOUSANDS = re.compile(r"[1-9]\d{0,2}(?:,\d{3})+(?:\.\d+)?$")
@@ -65,6 +66,8 @@ hz 1 khz 1e3 mhz 1e6 ghz 1e9; w 1 kw 1e3; month 1 year 12 century 1200
 bit 1 byte 8 kb 8e3 mb 8e6 gb 8e9 tb 8e12
 kib 1 mib 1024 gib 1048576 tib 1073741824
 """
+# What is counted is not always named: "100 times" for a loop from 1 to 100.
+COUNTS = ("step", "times", "token", "fold")
 FACTORS = {
     unit: (kind, float(factor))
     for kind, group in enumerate(re.split(r"[;\n]", _KINDS.strip()))
@@ -159,6 +162,8 @@ def _digits(found: re.Match[str]) -> str | None:
     if suffix and suffix not in UNITS and suffix not in {"st", "nd", "rd", "th"}:
         return None
     digits: str = found["digits"]
+    if "e" in digits.lower():
+        return ("-" if found["sign"] else "") + _plain(digits)
     if THOUSANDS.match(digits):
         digits = digits.replace(",", "")
     elif digits.count(",") == 1 and "." not in digits:
@@ -170,6 +175,11 @@ def _digits(found: re.Match[str]) -> str | None:
         elif whole == "0":
             digits = f"0.{rest.rstrip('0')}"
     return ("-" if found["sign"] else "") + digits
+
+
+def _plain(digits: str) -> str:
+    """2e-5 as 0.00002."""
+    return f"{Decimal(digits.replace(',', '.')).normalize():f}"
 
 
 def _suffix_unit(digits: str, suffix: str) -> str:
@@ -189,14 +199,19 @@ def _times(value: str, scale: int) -> str:
 def same_quantity(ours: Number, theirs: Number) -> bool:
     """Whether two numbers say the same: a unit that ours has, theirs must have too, or another one
     of its kind (2000 ms, 2 seconds)."""
-    if ours.value == theirs.value and ours.unit in ("", theirs.unit):
+    if ours.value == theirs.value and ours.unit in ("", theirs.unit, *COUNTS):
         return True
+    if {ours.unit, theirs.unit} == {"%", ""}:
+        whole, share = (ours, theirs) if ours.unit else (theirs, ours)
+        return _same(whole.value, 0.01, share.value, 1.0)
     kind, factor = FACTORS.get(ours.unit, (-1, 0.0))
     their_kind, their_factor = FACTORS.get(theirs.unit, (-2, 0.0))
-    if kind != their_kind:
-        return False
+    return kind == their_kind and _same(ours.value, factor, theirs.value, their_factor)
+
+
+def _same(one: str, factor: float, other: str, other_factor: float) -> bool:
     try:
-        return isclose(float(ours.value) * factor, float(theirs.value) * their_factor)
+        return isclose(float(one) * factor, float(other) * other_factor)
     except ValueError:  # a version, such as 1.2.3
         return False
 

@@ -52,6 +52,18 @@ class LanguageModelSettings(BaseSettings):
         description="When the language model fails or takes too long: built-in quotes the book and "
         "says why, error ends the turn with an error.",
     )
+    repair: bool = Field(
+        default=True,
+        validation_alias="BYTHEBOOK_REPAIR",
+        description="Let the language model restate, once in an answer, the sentences that no "
+        "passage bears; false leaves them out at once.",
+    )
+    judge: Literal["reader", "model"] = Field(
+        default="reader",
+        validation_alias="BYTHEBOOK_JUDGE",
+        description="Who judges a sentence of which the reading model is unsure: reader leaves it "
+        "out, model asks the language model, one request for all of them.",
+    )
     first_token_timeout: float = Field(
         default=180.0,
         gt=0,
