@@ -19,10 +19,12 @@ DENIALS = frozenset(
     non mai nessun nessuno nessuna senza não nenhum nenhuma sem niet geen nooit zonder
     inte aldrig ingen utan ikke aldri uten nie bez не ни нет без""".split()
 )
+# With fewer words of the passage a sentence says nothing that could be told from something else.
+FEWEST = 2
 # An English sentence may add these without adding a fact.
 ADDED = frozenset(
     """also however therefore thus use used using make made allow allows provide provides help
-    include includes note example following order case both each other because since all whether
+    include includes note example following case both each other because since all whether
     while although first second third then last may might must yes need needs one called means
     according""".split()
 )
@@ -41,6 +43,8 @@ def words_missing(
         for word in WORD.finditer(claim)
         if not set(terms(word[0], language)) <= stretch.found | added
     ]
+    if not missing and len(set(terms(claim, language)) - added) < FEWEST:
+        return "it says too little to be checked"
     if missing:
         return f"the passage does not say: {', '.join(dict.fromkeys(missing))}"
     said = _denies(claim)
