@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -21,6 +20,7 @@ from bythebook.reading.frontmatter import UNREADABLE, first_line
 from bythebook.reading.manifest import MANIFEST, Manifest, read_manifest
 from bythebook.reading.numbers import humanise
 from bythebook.reading.readers import FORMATS
+from bythebook.reading.structured import load_toml, load_yaml
 
 MARKDOWN_SUFFIXES = (".md", ".mdx", ".markdown")
 PAGE_SUFFIXES = (*MARKDOWN_SUFFIXES, *FORMATS)
@@ -170,7 +170,7 @@ def _site_config(top: Path) -> dict[str, Any]:
 
 def _mdbook_config(file: Path) -> dict[str, Any]:
     try:
-        book = tomllib.loads(file.read_text(encoding="utf-8")).get("book")
+        book = load_toml(file.read_text(encoding="utf-8")).get("book")
     except (ValueError, OSError) as problem:
         raise InputError(
             f"{file.name} can't be read: {problem}.", action="Correct it."
@@ -192,7 +192,7 @@ _LenientLoader.add_multi_constructor("", lambda _loader, _suffix, _node: None)
 
 def _mkdocs_config(file: Path) -> dict[str, Any]:
     try:
-        values = yaml.load(file.read_text(encoding="utf-8"), Loader=_LenientLoader)
+        values = load_yaml(file.read_text(encoding="utf-8"), _LenientLoader)
     except (*UNREADABLE, OSError) as problem:
         raise InputError(
             f"{file.name} can't be read: {first_line(problem)}.", action="Correct it."
@@ -208,11 +208,17 @@ def _mkdocs_config(file: Path) -> dict[str, Any]:
 
 
 def _nav_files(nav: Any) -> list[str]:
-    if isinstance(nav, str):
-        return [nav]
-    if isinstance(nav, dict):
-        nav = list(nav.values())
-    return [file for entry in nav for file in _nav_files(entry)] if isinstance(nav, list) else []
+    """In their order. Each part is looked at once: YAML may name the same one in many places."""
+    files: list[str] = []
+    waiting, seen = [nav], set[int]()
+    while waiting:
+        part = waiting.pop()
+        if isinstance(part, str):
+            files.append(part)
+        elif isinstance(part, dict | list) and id(part) not in seen:
+            seen.add(id(part))
+            waiting += reversed(list(part.values()) if isinstance(part, dict) else part)
+    return files
 
 
 def _pages_folder(top: Path, manifest: Manifest, config: dict[str, Any]) -> Path:
