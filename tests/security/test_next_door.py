@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import sqlite3
 import subprocess
@@ -24,7 +23,7 @@ from bythebook.moving.restore import restore
 from bythebook.settings import Settings
 from fetching.site import page, serving
 from server.following import end_of, follow
-from server.running import Running, running
+from server.running import Running, running, until
 
 TRIGGER = "/ingestion/trigger"
 CHANGES = "/ingestion/changes"
@@ -64,10 +63,13 @@ async def bound(up: Running, *books: str) -> dict[str, str]:
 
 async def ending(up: Running, job_id: int) -> str:
     """Without requests, which a key has only so many of."""
-    async with asyncio.timeout(60):
-        while (job := await up.service.library.job(job_id)).completed_at is None:
-            await asyncio.sleep(0.05)
-    return job.status
+    library = up.service.library
+
+    async def has_ended() -> bool:
+        return (await library.job(job_id)).completed_at is not None
+
+    await until(has_ended)
+    return (await library.job(job_id)).status
 
 
 @pytest.mark.parametrize(

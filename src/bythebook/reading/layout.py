@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -271,6 +272,8 @@ def _find_pages(root: Path) -> tuple[list[str], list[str]]:
                     problems.append(f"{path!r} has a name that is not UTF-8 and was left out")
                 elif link and not _leads_into(link, root):
                     problems.append(f"{path} is a link that leads out of the book or nowhere")
+                elif not entry.is_file():
+                    problems.append(f"{path} is a pipe, socket or device and was left out")
                 else:
                     files.append(path)
         unvisited += reversed(folders)
@@ -294,7 +297,7 @@ def _guess_flavor(top: Path, root: Path, config: dict[str, Any], files: Sequence
     if any(file.endswith(".mdx") for file in files):
         return "docusaurus"
     for file in files[:3]:
-        with (root / file).open("rb") as opened:
+        with suppress(OSError), (root / file).open("rb") as opened:  # whoever reads it says why
             if re.search(rb"^page-type: ", opened.read(2000), re.M):
                 return "mdn"
     return "plain"
@@ -302,7 +305,12 @@ def _guess_flavor(top: Path, root: Path, config: dict[str, Any], files: Sequence
 
 def _read_summary(root: Path, files: Sequence[str]) -> list[Entry]:
     """mdBook's order; what SUMMARY.md does not list is not part of the book."""
-    text = (root / SUMMARY).read_text(encoding="utf-8", errors="replace")
+    try:
+        text = (root / SUMMARY).read_text(encoding="utf-8", errors="replace")
+    except OSError as problem:
+        raise InputError(
+            f"{SUMMARY} can't be read: {problem.strerror}.", action="Check the file and its rights."
+        ) from problem
     known = set(files)
     parts = [(found.start(), found["title"]) for found in SUMMARY_PART.finditer(text)]
     first = SUMMARY_LINE.search(text)
