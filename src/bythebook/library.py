@@ -110,7 +110,7 @@ class Library:
     def sources(self) -> Sources:
         from bythebook.sources import Sources
 
-        return Sources(self.settings)
+        return Sources(self.settings, self.database)
 
     def stay_in_background(self) -> None:
         """From now on books are read and embedded beside whoever is asking, on one core less."""
@@ -198,7 +198,7 @@ class Library:
         on_fetch: OnFetch = lambda _report: None,
     ) -> IngestionJob:
         """Bring a book's index up to date with its folder, web site or git repository."""
-        book, kept = await self.sources.fetched_book(str(source), book_id, on_fetch)
+        book, kept = await self.sources.named_book(str(source), book_id, on_fetch)
         async with self._writing(book.book_id):
             job = await self.job_table.start(book.book_id, mode, kept)
             async with self.job_table.failing(job):
@@ -217,9 +217,7 @@ class Library:
                 return None
             job = await self.job_table.get(job_id)
             async with self.job_table.failing(job):
-                if before is not None:
-                    await before()
-                book, _ = await self.sources.fetched_book(job.source or "", job.book_id)
+                book = await self.sources.book_of(job, before)
                 done = await self.ingestion(book, job, serving=True).run()
             await self.measure_background(book.book_id)
             return done
@@ -355,7 +353,7 @@ class Library:
             await store.delete(book_filter(book_id))
             await self.catalog.forget_book(book_id)
             await store.optimize()
-        await self.sources.forget(book.source, [other.source for other in await self.books()])
+        await self.sources.forget_book(book, await self.books())
         return book
 
     async def jobs(

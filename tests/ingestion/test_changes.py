@@ -66,6 +66,7 @@ async def test_pages_outside_the_folder_are_not_read(library: Library, tmp_path:
     (book / "mkdocs.yml").write_text(f"site_name: B\ndocs_dir: {outside}\n")
     with pytest.raises(InputError, match="not in the book"):
         await library.changes(book)
+    await library.sources.allow("book", str(book))
     job = await library.job_table.queue("book", "incremental", str(book))
     with pytest.raises(InputError, match="not in the book"):
         await library.run_job(job.job_id)

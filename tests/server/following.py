@@ -18,10 +18,10 @@ async def follow(up: Running, accepted: httpx.Response) -> dict[str, Any]:
     return await end_of(up, job_id)
 
 
-async def end_of(up: Running, job_id: int) -> dict[str, Any]:
+async def end_of(up: Running, job_id: int, **options: Any) -> dict[str, Any]:
     async with asyncio.timeout(60):
         while True:
-            response = await up.http.get(f"/ingestion/status/{job_id}")
+            response = await up.http.get(f"/ingestion/status/{job_id}", **options)
             assert response.status_code == 200, response.text
             job: dict[str, Any] = response.json()
             if job["status"] in ("completed", "failed"):

@@ -86,7 +86,8 @@ async def test_a_webhook_counts_once(up: Running) -> None:
     again = await deliver(up, PUSH, **{"X-GitHub-Delivery": "another"})
     assert again.status_code == 409 and "acted on before" in again.json()["message"]
     assert (await deliver(up, {**PUSH, "after": "1a2b"})).status_code == 202
-    assert (await deliver(up, PUSH, book_id="two")).status_code == 202, "each book has its own"
+    other = await deliver(up, PUSH, book_id="two")
+    assert other.status_code == 409, "what was captured is not good for another book"
 
 
 async def test_what_could_not_be_acted_on_may_come_again(up: Running) -> None:
@@ -316,6 +317,29 @@ async def test_a_push_pulls_the_checkout(checkout: Path, tmp_path: Path, pulls: 
         assert done["status"] == "completed"
         assert done["files_processed"] == int(pulls)
         assert ("wheels" in content(checkout)) is pulls
+
+
+@pytest.mark.parametrize("url", ["https://github.com/a/b.git", "git@github.com:a/b.git"])
+async def test_each_book_of_a_repository_takes_its_push(
+    checkout: Path, tmp_path: Path, url: str
+) -> None:
+    """Two webhooks of a repository send the same body; a book from elsewhere has no part in it."""
+    write(checkout / "second", "wheels")
+    write(tmp_path / "other", "cooking")
+    git(checkout, "remote", "set-url", "origin", url)
+    known = {"clone_url": "https://github.com/A/b.git", "ssh_url": "git@github.com:A/b.git"}
+    body = {**PUSH, "repository": {**PUSH["repository"], **known}}
+    async with await Library.open(Settings(home=tmp_path / "home")) as library:
+        await library.ingest(checkout / "book", book_id="one")
+        await library.ingest(checkout / "second", book_id="two")
+        await library.ingest(tmp_path / "other", book_id="three")
+    settings: dict[str, Any] = {"webhook_secret": SECRET, "webhook_pull": False}
+    async with running(tmp_path / "home", **settings) as service:
+        statuses = [
+            (await deliver(service, body, book_id=book_id)).status_code
+            for book_id in ("one", "two", "three", "one", "two")
+        ]
+    assert statuses == [202, 202, 409, 409, 409]
 
 
 async def test_a_pull_that_fails_fails_the_job(checkout: Path, tmp_path: Path) -> None:

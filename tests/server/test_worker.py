@@ -35,6 +35,7 @@ async def main():
     async with await Library.open(Settings(home=Path(sys.argv[1]))) as library:
         worker = Worker(library)
         for book in sys.argv[2:]:
+            await library.sources.allow(Path(book).name, book)
             await worker.submit(Source(Path(book).name, Path(book)))
         await worker.start()
         while not any(job.status == "running" for job in await library.job_table.list()):
@@ -52,6 +53,7 @@ class Watched:
     ended: asyncio.Queue[IngestionJob]
 
     async def submit(self, folder: Path, *, push: bool = False) -> IngestionJob:
+        await self.worker.library.sources.allow(folder.name, str(folder))
         return await self.worker.submit(Source(folder.name, folder), push=push)
 
     async def next(self) -> IngestionJob:
@@ -84,6 +86,7 @@ async def test_a_job_that_nobody_told_of_is_found(
     await watched.worker.start()
     await asyncio.sleep(0.1)
     folder = book(tmp_path, "one")
+    await watched.worker.library.sources.allow("one", str(folder))
     job = await watched.worker.jobs.queue("one", "incremental", str(folder))
     ended = await watched.next()
     assert (ended.job_id, ended.status) == (job.job_id, "completed")
@@ -148,7 +151,9 @@ async def test_a_job_that_can_not_begin_does_not_hold_up_the_queue(
 
 async def test_what_waits_is_taken_up_by_the_next_service(home: Path, tmp_path: Path) -> None:
     async with await Library.open(Settings(home=home)) as library:
-        job = await Worker(library).submit(Source("one", book(tmp_path, "one")))
+        one = book(tmp_path, "one")
+        await library.sources.allow("one", str(one))
+        job = await Worker(library).submit(Source("one", one))
     async with await Library.open(Settings(home=home)) as library:
         assert (await library.job(job.job_id)).status == "queued"
         ended: asyncio.Queue[IngestionJob] = asyncio.Queue()

@@ -27,6 +27,12 @@ from invariants import check_invariants
 from workers.fleet import write_lessons
 
 
+async def make_job(library: Library, book_id: str, source: str) -> IngestionJob:
+    """A job to read a book from where an operator said that it is."""
+    await library.sources.allow(book_id, source)
+    return await library.job_table.queue(book_id, "incremental", source)
+
+
 async def nothing(_job: IngestionJob) -> None:
     """The folder needs no bringing up to date."""
 
@@ -63,7 +69,7 @@ async def test_a_file_that_always_fails_is_reported_and_the_others_go_on(
 ) -> None:
     folder = write_lessons(tmp_path / "book", 7)
     on_servers.embedder = Choking()
-    job = await on_servers.job_table.queue("one", "incremental", str(folder))
+    job = await make_job(on_servers, "one", str(folder))
     await do_all(steps, job.job_id, await steps.advance(job.job_id))
     done = await on_servers.job(job.job_id)
     assert (done.status, done.files_processed, done.files_failed) == ("completed", 6, 1)
@@ -77,7 +83,7 @@ async def test_a_file_that_kills_its_worker_is_given_up(
     on_servers: Library, steps: Steps, tmp_path: Path
 ) -> None:
     folder = write_lessons(tmp_path / "book", 3)
-    job = await on_servers.job_table.queue("one", "incremental", str(folder))
+    job = await make_job(on_servers, "one", str(folder))
     (share,) = await steps.advance(job.job_id)
     assert await steps.board.begin(job.job_id, share)  # who took it is never heard of again
     deadly, *others = await steps.do_share(job.job_id, share)
@@ -94,7 +100,7 @@ async def test_what_a_plan_has_seen_of_a_file_goes_with_its_share(
 ) -> None:
     monkeypatch.setattr(source, "SETTLED_NS", 0)
     folder = write_lessons(tmp_path / "book", 3)
-    job = await on_servers.job_table.queue("one", "incremental", str(folder))
+    job = await make_job(on_servers, "one", str(folder))
     numbers = await steps.advance(job.job_id)
     changed = "module-1/chapter-1/01-lesson.md"
     with (folder / changed).open("a") as file:
@@ -112,7 +118,7 @@ async def test_a_repository_is_fetched_and_done_by_one_worker(
     on_servers: Library, steps: Steps, work: Path, tmp_path: Path
 ) -> None:
     address = str(tmp_path / "valves.git")
-    job = await on_servers.job_table.queue("valves", "incremental", address)
+    job = await make_job(on_servers, "valves", address)
     assert await steps.advance(job.job_id) == []
     done = await on_servers.job(job.job_id)
     assert (done.status, done.files_processed, done.source) == ("completed", 2, address)
@@ -125,7 +131,7 @@ async def test_a_repository_is_fetched_and_done_by_one_worker(
     elsewhere = Settings(**{**on_servers.settings.model_dump(), "home": tmp_path / "elsewhere"})
     async with await Library.open(elsewhere) as other:
         steps.library = other
-        again = await on_servers.job_table.queue("valves", "incremental", address)
+        again = await make_job(on_servers, "valves", address)
         async with other.sources.locks.writing(_key(address)):
             with pytest.raises(TryLater):
                 await steps.advance(again.job_id)
@@ -145,7 +151,7 @@ async def test_a_job_that_kills_whoever_plans_it_fails(
     on_servers: Library, steps: Steps, work: Path, tmp_path: Path
 ) -> None:
     address = str(tmp_path / "valves.git")
-    job = await on_servers.job_table.queue("valves", "incremental", address)
+    job = await make_job(on_servers, "valves", address)
     assert await steps.board.claim(job.job_id, "valves")
     for _ in range(MOST_TROUBLES):  # who began it is never heard of again
         await steps.board.count_trouble(job.job_id)
@@ -158,7 +164,7 @@ async def test_one_who_was_taken_for_dead_changes_nothing(
     on_servers: Library, steps: Steps, tmp_path: Path
 ) -> None:
     folder = write_lessons(tmp_path / "book", 1)
-    job = await on_servers.job_table.queue("one", "incremental", str(folder))
+    job = await make_job(on_servers, "one", str(folder))
     (number,) = await steps.advance(job.job_id)
     slow = await steps.board.begin(job.job_id, number)
     assert slow is not None and await steps.board.is_ours(slow)
@@ -175,7 +181,7 @@ async def test_what_may_pass_is_waited_for_and_then_fails_the_job(
     on_servers: Library, steps: Steps, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder = write_lessons(tmp_path / "book", 1)
-    job = await on_servers.job_table.queue("one", "incremental", str(folder))
+    job = await make_job(on_servers, "one", str(folder))
     (number,) = await steps.advance(job.job_id)
     store = await on_servers.store()
 
@@ -206,13 +212,13 @@ async def test_a_book_has_one_writer_on_the_whole_database(
             with pytest.raises(BusyError):
                 await other.ingest(folder, book_id="one")
         assert not await other.locks.is_writing("one")
-        queued = await on_servers.job_table.queue("one", "incremental", str(folder))
+        queued = await make_job(on_servers, "one", str(folder))
         (number,) = await steps.advance(queued.job_id)
         # Between two steps nobody holds the lock, but the plan does.
         assert await other.locks.is_writing("one")
         with pytest.raises(BusyError):
             await other.ingest(folder, book_id="one")
-        second = await on_servers.job_table.queue("one", "incremental", str(folder))
+        second = await make_job(on_servers, "one", str(folder))
         with pytest.raises(TryLater):
             await steps.advance(second.job_id)
         await do_all(steps, queued.job_id, [number])
@@ -225,7 +231,7 @@ async def test_a_plan_without_workers_ends(
 ) -> None:
     folder = write_lessons(tmp_path / "one", 1)
     steps.board.lease = timedelta(0)
-    job = await on_servers.job_table.queue("one", "incremental", str(folder))
+    job = await make_job(on_servers, "one", str(folder))
     (number,) = await steps.advance(job.job_id)
     assert (await on_servers.ingest(folder, book_id="one")).files_processed == 1
     assert (await on_servers.job(job.job_id)).status == "failed"

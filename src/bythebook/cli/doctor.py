@@ -162,6 +162,6 @@ async def _examine_book(library: Library, book_id: str) -> str:
     if indexed != book.total_chunks:
         raise StoreError(
             f"The index has {indexed} passages of it, and the database says {book.total_chunks}.",
-            action=f"Run `bythebook ingest {book.source} --book {book_id} --mode full`.",
+            action=f"Run `bythebook ingest --book {book_id} --mode full`.",
         )
     return f"{indexed} passages"

@@ -91,6 +91,7 @@ async def ingest(
         if source is None:
             known = await library.book(book_id)
             source, book_id = known.source, known.book_id
+            await library.sources.check(book_id, source)
         if quiet or not sys.stderr.isatty():
             job = await library.ingest(source, book_id=book_id, mode=mode)
         else:

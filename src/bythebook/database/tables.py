@@ -178,6 +178,15 @@ deliveries = Table(
     Column("received_at", UtcDateTime, nullable=False),
 )
 
+# Where an operator said that a book is. Not in backups, whose author may be somebody else, and
+# without a foreign key: it is there before the book is.
+allowed_sources = Table(
+    "allowed_sources",
+    metadata,
+    Column("book_id", String(100), primary_key=True),
+    Column("source", Text, primary_key=True),
+)
+
 # What was asked over chat and what became of it. A session's rows go with the session; there is no
 # foreign key, since a session that is archived moves to another table.
 asked_questions = Table(

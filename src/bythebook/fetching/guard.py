@@ -13,10 +13,9 @@ import httpcore
 import httpx
 
 from bythebook.errors import ConfigurationError, SourceError
+from bythebook.fetching.special import is_public, plain
 
 Address = IPv4Address | IPv6Address
-# Behind these the last 32 bits are an IPv4 address that somebody translates.
-TRANSLATED = (ip_network("64:ff9b::/96"), ip_network("64:ff9b:1::/48"))
 
 # A port stands behind an IPv4 address, or behind brackets.
 ENTRY = re.compile(
@@ -48,8 +47,8 @@ class Guard:
         return cls(tuple(_allowed(part.strip()) for part in text.split(",") if part.strip()))
 
     def permits(self, address: Address, port: int) -> bool:
-        real = _real(address)
-        if real.is_global and not real.is_multicast:
+        real = plain(address)
+        if is_public(real):
             return True
         return any(
             each.port in (None, port) and (real in each.network or address in each.network)
@@ -87,17 +86,6 @@ def _where(name: str, address: str) -> str:
 
 def _parsed(text: str) -> Address:
     return ip_address(text.partition("%")[0])
-
-
-def _real(address: Address) -> Address:
-    """The IPv4 address that an IPv6 one stands for."""
-    if isinstance(address, IPv6Address):
-        inner = address.ipv4_mapped or address.sixtofour
-        if inner is not None:
-            return inner
-        if any(address in network for network in TRANSLATED) or not int(address) >> 32:
-            return IPv4Address(int(address) & 0xFFFFFFFF) if int(address) > 1 else address
-    return address
 
 
 def _allowed(text: str) -> Allowed:

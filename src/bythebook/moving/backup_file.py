@@ -16,7 +16,7 @@ from typing import Any
 from pydantic import AwareDatetime, BaseModel, Field, ValidationError
 from sqlalchemy import Table
 
-from bythebook.database.tables import PASSING, UtcDateTime, metadata
+from bythebook.database.tables import PASSING, UtcDateTime, allowed_sources, metadata
 from bythebook.errors import InputError
 from bythebook.moving.archive import opened
 from bythebook.moving.reading import DAMAGED, LONGEST_LINE, unpacked_sizes
@@ -54,8 +54,10 @@ class BackupManifest(BaseModel):
 
 
 def kept_tables() -> list[Table]:
-    """All that outlives the processes, in an order in which rows can be inserted."""
-    return [table for table in metadata.sorted_tables if table not in PASSING]
+    """All that outlives the processes and the machine, in an order in which rows can be
+    inserted."""
+    left_out = (*PASSING, allowed_sources)
+    return [table for table in metadata.sorted_tables if table not in left_out]
 
 
 def table_part(table: Table) -> str:

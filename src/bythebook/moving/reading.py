@@ -29,6 +29,7 @@ MOST_BYTES = 200 * 2**30
 # How many times its own size a file may unpack to: text does ten times, vectors hardly once. A
 # small one may do as it likes.
 MOST_UNPACKED, SMALL = 100, 100 * 2**20
+PACKED = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 BYTES_OF_FLOAT = 4
 LONGEST_LINE = 10 * 2**20
 
@@ -108,7 +109,10 @@ class PartReader:
 
 
 def unpacked_sizes(archive: zipfile.ZipFile, file: Path) -> dict[str, int] | None:
-    """What the parts say they unpack to; None if that is more than any honest file does."""
+    """What the parts say they unpack to; None if that is more than any honest file does, or they
+    are packed in a way that can't be undone piece by piece (bzip2, LZMA)."""
+    if any(entry.compress_type not in PACKED for entry in archive.infolist()):
+        return None
     sizes = {entry.filename: entry.file_size for entry in archive.infolist()}
     most = min(MOST_BYTES, max(SMALL, MOST_UNPACKED * file.stat().st_size))
     return sizes if sum(sizes.values()) <= most else None

@@ -19,7 +19,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
 from bythebook.database.address import database_address
 from bythebook.database.engine import open_database
-from bythebook.database.tables import books, jobs
+from bythebook.database.tables import allowed_sources, books, jobs
 from bythebook.database.transaction import reading
 from bythebook.errors import ConfigurationError, InputError
 from bythebook.index.choose import make_store
@@ -63,8 +63,9 @@ async def restore(
         on_step("Checking", 0, 1)
         await asyncio.to_thread(reader.check_digests, part_names(manifest), manifest.sha256)
         was_empty = await _check_target(settings, manifest, force)
+        allowed = await _allowed(settings)
         aside = settings.home / f"replaced-{now():%Y%m%d-%H%M%S}-{uuid4().hex[:4]}"
-        await _Restoring(settings, manifest, reader, on_step).all(aside)
+        await _Restoring(settings, manifest, reader, allowed, on_step).all(aside)
         if was_empty:  # only empty tables and an empty index
             await asyncio.to_thread(shutil.rmtree, aside, True)
     return manifest
@@ -98,6 +99,12 @@ async def _check_target(settings: Settings, manifest: BackupManifest, force: boo
         return False
 
 
+async def _allowed(settings: Settings) -> list[dict[str, object]]:
+    """Where this machine may read books from, which goes on after a restore."""
+    async with await Library.open(settings) as library, reading(library.engine) as connection:
+        return [dict(row) for row in (await connection.execute(select(allowed_sources))).mappings()]
+
+
 async def _is_empty(engine: AsyncEngine) -> bool:
     async with reading(engine) as connection:
         for table in kept_tables():
@@ -113,9 +120,15 @@ def _index(settings: Settings) -> Path:
 
 class _Restoring:
     def __init__(
-        self, settings: Settings, manifest: BackupManifest, reader: PartReader, on_step: OnStep
+        self,
+        settings: Settings,
+        manifest: BackupManifest,
+        reader: PartReader,
+        allowed: list[dict[str, object]],
+        on_step: OnStep,
     ) -> None:
         self.settings, self.manifest, self.reader = settings, manifest, reader
+        self.allowed = allowed
         self.on_step = on_step
         self.ready = settings.home / f"restoring-{uuid4().hex[:8]}"
 
@@ -186,6 +199,8 @@ class _Restoring:
                     .values(status="failed", completed_at=now(), error_message=INTERRUPTED)
                 )
                 await go_on_counting(connection)
+                if self.allowed and engine.dialect.name == "sqlite":  # a new file takes its place
+                    await connection.execute(insert(allowed_sources), self.allowed)
             if engine.dialect.name == "sqlite":
                 async with engine.connect() as connection:
                     await connection.execute(text("PRAGMA wal_checkpoint(TRUNCATE)"))

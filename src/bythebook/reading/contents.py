@@ -9,10 +9,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from bythebook.reading.frontmatter import UNREADABLE, first_line
 from bythebook.reading.numbers import without_docusaurus_prefix
+from bythebook.reading.structured import load_yaml
 from bythebook.reading.toctree import Titled
 
 FILES = ("_toc.yml", "_toc.yaml", "myst.yml")
@@ -88,7 +87,7 @@ def _entries(file: Path) -> list[Titled]:
     text = file.read_text(encoding="utf-8")
     pairs: list[tuple[Any, Any]]
     if file.name in FILES:
-        pairs = [(part.get("title"), part.get("file")) for part in _tables(yaml.safe_load(text))]
+        pairs = [(part.get("title"), part.get("file")) for part in _tables(load_yaml(text))]
     else:
         items = [(LABEL.search(item[0]), ID.search(item[0])) for item in ITEM.finditer(text)]
         pairs = [(label["value"], id_["value"]) for label, id_ in items if label and id_]

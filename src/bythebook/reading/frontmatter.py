@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import tomllib
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -18,6 +17,7 @@ from bythebook.models.vocabulary import (
     PROFICIENCY_LEVELS,
 )
 from bythebook.reading.source import BREAK, LINE_START
+from bythebook.reading.structured import load_toml, load_yaml
 
 FENCE = re.compile(
     rf"\A\ufeff?(?P<fence>---|\+\+\+)[ \t]*{BREAK}"
@@ -34,7 +34,6 @@ UNREADABLE = (
     TypeError,
     ArithmeticError,
 )
-_Loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
 @dataclass(frozen=True)
@@ -62,7 +61,7 @@ def read_front_matter(text: str) -> FrontMatter:
         return FrontMatter()
     body, end = found["body"], found.end()
     try:
-        values = yaml.load(body, Loader=_Loader) if found["fence"] == "---" else tomllib.loads(body)
+        values = load_yaml(body) if found["fence"] == "---" else load_toml(body)
         _refuse_endless_numbers(values)
     except UNREADABLE as problem:
         reason = f"the front matter can't be read ({first_line(problem)})"

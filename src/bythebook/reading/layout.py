@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 import re
-import tomllib
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -21,6 +21,7 @@ from bythebook.reading.frontmatter import UNREADABLE, first_line
 from bythebook.reading.manifest import MANIFEST, Manifest, read_manifest
 from bythebook.reading.numbers import humanise
 from bythebook.reading.readers import FORMATS
+from bythebook.reading.structured import load_toml, load_yaml
 
 MARKDOWN_SUFFIXES = (".md", ".mdx", ".markdown")
 PAGE_SUFFIXES = (*MARKDOWN_SUFFIXES, *FORMATS)
@@ -170,7 +171,7 @@ def _site_config(top: Path) -> dict[str, Any]:
 
 def _mdbook_config(file: Path) -> dict[str, Any]:
     try:
-        book = tomllib.loads(file.read_text(encoding="utf-8")).get("book")
+        book = load_toml(file.read_text(encoding="utf-8")).get("book")
     except (ValueError, OSError) as problem:
         raise InputError(
             f"{file.name} can't be read: {problem}.", action="Correct it."
@@ -192,7 +193,7 @@ _LenientLoader.add_multi_constructor("", lambda _loader, _suffix, _node: None)
 
 def _mkdocs_config(file: Path) -> dict[str, Any]:
     try:
-        values = yaml.load(file.read_text(encoding="utf-8"), Loader=_LenientLoader)
+        values = load_yaml(file.read_text(encoding="utf-8"), _LenientLoader)
     except (*UNREADABLE, OSError) as problem:
         raise InputError(
             f"{file.name} can't be read: {first_line(problem)}.", action="Correct it."
@@ -208,11 +209,17 @@ def _mkdocs_config(file: Path) -> dict[str, Any]:
 
 
 def _nav_files(nav: Any) -> list[str]:
-    if isinstance(nav, str):
-        return [nav]
-    if isinstance(nav, dict):
-        nav = list(nav.values())
-    return [file for entry in nav for file in _nav_files(entry)] if isinstance(nav, list) else []
+    """In their order. Each part is looked at once: YAML may name the same one in many places."""
+    files: list[str] = []
+    waiting, seen = [nav], set[int]()
+    while waiting:
+        part = waiting.pop()
+        if isinstance(part, str):
+            files.append(part)
+        elif isinstance(part, dict | list) and id(part) not in seen:
+            seen.add(id(part))
+            waiting += reversed(list(part.values()) if isinstance(part, dict) else part)
+    return files
 
 
 def _pages_folder(top: Path, manifest: Manifest, config: dict[str, Any]) -> Path:
@@ -265,6 +272,8 @@ def _find_pages(root: Path) -> tuple[list[str], list[str]]:
                     problems.append(f"{path!r} has a name that is not UTF-8 and was left out")
                 elif link and not _leads_into(link, root):
                     problems.append(f"{path} is a link that leads out of the book or nowhere")
+                elif not entry.is_file():
+                    problems.append(f"{path} is a pipe, socket or device and was left out")
                 else:
                     files.append(path)
         unvisited += reversed(folders)
@@ -288,7 +297,7 @@ def _guess_flavor(top: Path, root: Path, config: dict[str, Any], files: Sequence
     if any(file.endswith(".mdx") for file in files):
         return "docusaurus"
     for file in files[:3]:
-        with (root / file).open("rb") as opened:
+        with suppress(OSError), (root / file).open("rb") as opened:  # whoever reads it says why
             if re.search(rb"^page-type: ", opened.read(2000), re.M):
                 return "mdn"
     return "plain"
@@ -296,7 +305,12 @@ def _guess_flavor(top: Path, root: Path, config: dict[str, Any], files: Sequence
 
 def _read_summary(root: Path, files: Sequence[str]) -> list[Entry]:
     """mdBook's order; what SUMMARY.md does not list is not part of the book."""
-    text = (root / SUMMARY).read_text(encoding="utf-8", errors="replace")
+    try:
+        text = (root / SUMMARY).read_text(encoding="utf-8", errors="replace")
+    except OSError as problem:
+        raise InputError(
+            f"{SUMMARY} can't be read: {problem.strerror}.", action="Check the file and its rights."
+        ) from problem
     known = set(files)
     parts = [(found.start(), found["title"]) for found in SUMMARY_PART.finditer(text)]
     first = SUMMARY_LINE.search(text)

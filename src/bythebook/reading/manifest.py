@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import posixpath
-import tomllib
 from pathlib import Path
 from typing import Annotated
 
@@ -27,6 +26,7 @@ from bythebook.models.vocabulary import (
     TeachingLayer,
 )
 from bythebook.reading.anchors import Flavor
+from bythebook.reading.structured import load_toml
 
 MANIFEST = "bythebook.toml"
 
@@ -70,7 +70,7 @@ def read_manifest(root: Path) -> Manifest:
     if not file.is_file():
         return Manifest()
     try:
-        return Manifest.model_validate(tomllib.loads(file.read_text(encoding="utf-8")))
+        return Manifest.model_validate(load_toml(file.read_text(encoding="utf-8")))
     except ValidationError as problem:
         first = problem.errors()[0]
         reason = f"{'.'.join(str(part) for part in first['loc'])}: {first['msg']}"

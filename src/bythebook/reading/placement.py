@@ -29,6 +29,7 @@ from bythebook.reading.numbers import (
     says_chapter,
     without_number,
 )
+from bythebook.reading.structured import load_yaml
 
 # Partials inside partials.
 DEEPEST_PARTIAL = 3
@@ -152,8 +153,8 @@ def _folder_positions(book: Book) -> dict[str, float]:
             if not category.is_file():
                 continue
             try:
-                load = json.loads if name.endswith("json") else yaml.safe_load
-                position = load(category.read_bytes()).get("position")
+                load = json.loads if name.endswith("json") else load_yaml
+                position = load(category.read_text(encoding="utf-8")).get("position")
             except (yaml.YAMLError, ValueError, AttributeError, RecursionError, OSError):
                 continue
             if isinstance(position, int | float) and position == position:

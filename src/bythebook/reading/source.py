@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import re
+import stat
 import time
 from bisect import bisect_left, bisect_right
 from dataclasses import dataclass
@@ -136,7 +137,12 @@ def read_bytes(root: Path, path: str, max_bytes: int) -> bytes:
     if suffix_of(path) in WITH_PICTURES:
         max_bytes *= PICTURES
     try:
-        size = file.stat().st_size
+        found = file.stat()
+        if not stat.S_ISREG(found.st_mode):  # to read a pipe is to wait for whoever writes it
+            raise InputError(
+                f"{path} is no ordinary file.", action="Remove it from the book's folder."
+            )
+        size = found.st_size
         if size > max_bytes:
             raise InputError(
                 f"{path} has {size / 1e6:.0f} MB, more than the {max_bytes / 1e6:.0f} MB allowed.",

@@ -177,7 +177,7 @@ class Searcher:
             raise ConfigurationError(
                 f"{book.book_id} was indexed with {book.embedding_model}, and the embedder is now "
                 f"{self.embedder.name}.",
-                action=f"Set BYTHEBOOK_EMBEDDER back, or run `bythebook ingest {book.source} "
+                action=f"Set BYTHEBOOK_EMBEDDER back, or run `bythebook ingest "
                 f"--book {book.book_id} --mode recreate`.",
             )
 
@@ -200,7 +200,7 @@ class Searcher:
         if book.total_chunks and not await self.store.count(in_book):
             raise StoreError(
                 f"The index has lost the passages of {book.book_id}.",
-                action=f"Run `bythebook ingest {book.source} --book {book.book_id} --mode full`.",
+                action=f"Run `bythebook ingest --book {book.book_id} --mode full`.",
             )
         if query.module_filter is not None:
             modules = await self.store.facet("module", in_book)

@@ -24,6 +24,11 @@ class Caller:
     def is_admin(self) -> bool:
         return self.key is None or self.key.allows("admin")
 
+    @property
+    def is_bound(self) -> bool:
+        """Whether only certain books are theirs."""
+        return self.key is not None and self.key.books is not None
+
     def may_read(self, book_id: str) -> bool:
         return self.key is None or self.key.may_read(book_id)
 

@@ -6,15 +6,35 @@ import asyncio
 from pathlib import Path
 
 from bythebook.errors import ConfigurationError
-from bythebook.fetching.address import is_address
+from bythebook.fetching.address import Repository, is_address, stored_address
 from bythebook.fetching.git import GitFailed, run_git
 from bythebook.settings import Settings
 
 PULL_SECONDS = 120.0
+ORIGIN_SECONDS = 5.0
 
 
 def is_checkout(folder: Path) -> bool:
     return any((place / ".git").exists() for place in (folder, *folder.parents))
+
+
+def _folder_of(place: Path) -> Path:
+    return place if place.is_dir() else place.parent
+
+
+async def origin_of(source: str) -> str:
+    """The repository that a book is read from, by its address or its checkout's own settings."""
+    address = stored_address(source)
+    if address is not None:
+        return address.url if isinstance(address, Repository) else ""
+    folder = await asyncio.to_thread(_folder_of, Path(source))
+    if not await asyncio.to_thread(is_checkout, folder):
+        return ""
+    try:
+        told = await run_git(folder, ("config", "--get", "remote.origin.url"), ORIGIN_SECONDS)
+    except GitFailed:  # it has no origin, or nobody may ask
+        return ""
+    return told.strip()
 
 
 async def bring_up_to_date(source: str, settings: Settings) -> None:

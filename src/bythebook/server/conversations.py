@@ -55,6 +55,14 @@ def belongs_to(thread_metadata: dict[str, Any], caller: Caller) -> bool:
     return caller.is_admin or thread_metadata.get("key_id") == caller.id
 
 
+def _about_another(book_id: str) -> InputError:
+    return InputError(
+        f"This session is about {book_id}.",
+        action="Leave out session_id to talk about another book.",
+        details={"field": "book_id"},
+    )
+
+
 class Conversations:
     """Answers within threads. The turns of a thread wait for each other, so that every question
     is understood after the one before it."""
@@ -80,11 +88,7 @@ class Conversations:
             raise no_session(request.session_id)
         book_id = thread.metadata["book_id"]
         if request.book_id not in (None, book_id):
-            raise InputError(
-                f"This session is about {book_id}.",
-                action="Leave out session_id to talk about another book.",
-                details={"field": "book_id"},
-            )
+            raise _about_another(book_id)
         return Asked(request, book_id, caller.id, is_new=False)
 
     async def stream(self, asked: Asked) -> AsyncGenerator[Event]:
@@ -183,6 +187,8 @@ class Conversations:
             raise no_session(session_id)
         if thread is not None and asked.is_new and thread.metadata.get("key_id") != asked.key_id:
             raise no_session(session_id)
+        if thread is not None and thread.metadata.get("book_id") != asked.book_id:
+            raise _about_another(thread.metadata["book_id"])
         return thread
 
     async def last_event(self, asked: Asked) -> Done | Failed:

@@ -61,6 +61,15 @@ def _find(books_folder: Path | None, path: str, book_id: str | None) -> Source:
         raise _refused(problem.message, problem.action) from problem
 
 
+def is_called(books_folder: Path, source: Source) -> bool:
+    """Whether it lies right in the books folder under the book's own name. What the folder says
+    of itself does not count: its author may name any book."""
+    place = source.place
+    if not isinstance(place, Path) or place.parent != books_folder.resolve():
+        return False
+    return source.book_id == (place.stem if place.is_file() else place.name)
+
+
 def folder_below(books_folder: Path, path: str) -> Path:
     """The folder or file itself, without links. What lies outside is refused in the same words
     whether it exists or not."""

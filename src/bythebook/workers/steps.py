@@ -77,6 +77,7 @@ class Steps:
             return []
         async with self._noting_failure(job):
             if not plan.is_made:
+                await self.library.sources.check(job.book_id, job.source or "")
                 async with self._surviving(job):
                     if is_address(job.source or ""):
                         return await self._do_alone(job)
@@ -106,7 +107,7 @@ class Steps:
     async def _do_alone(self, job: IngestionJob) -> list[int]:
         """A site or repository is fetched into the home of this worker, where no other may be
         able to see its files. So nothing is shared out."""
-        book, _ = await self.library.sources.fetched_book(job.source or "", job.book_id)
+        book = await self.library.sources.book_of(job)
         await self.library.ingestion(book, job, serving=True).bring_in()
         await self._complete(job)
         return []

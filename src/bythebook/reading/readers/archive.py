@@ -15,6 +15,8 @@ MAX_TOTAL = 200_000_000
 ENTRY_MARK = b"PK\x01\x02"
 # What zipfile raises on damaged files, beside its own error.
 DAMAGED = (zipfile.BadZipFile, zlib.error, EOFError, OSError, ValueError, LookupError)
+# Ways to pack that can be undone piece by piece; bzip2 and LZMA give all that a few bytes hold.
+LIMITED = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 UNSUPPORTED = (NotImplementedError, RuntimeError)
 
 
@@ -43,12 +45,14 @@ class Archive:
         """A file in it; what its header says of its size is not believed."""
         limit = min(MAX_FILE, self.left)
         try:
+            if self.archive.getinfo(name).compress_type not in LIMITED:
+                raise NotImplementedError(name)
             with self.archive.open(name) as opened:
                 content = opened.read(limit + 1)
         except UNSUPPORTED as problem:
             raise InputError(
                 f"{self.path} is protected or packed in a way that can't be read.",
-                action="Save it again without protection.",
+                action="Save it again without protection, as an ordinary ZIP (deflated).",
             ) from problem
         except DAMAGED as problem:
             raise self.damaged() from problem

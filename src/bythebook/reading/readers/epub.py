@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import posixpath
 from dataclasses import dataclass
+from itertools import islice
 from urllib.parse import unquote
 
 from bythebook.errors import InputError
@@ -23,7 +24,7 @@ TEXT_TYPES = frozenset({"application/xhtml+xml", "text/html", "application/xml",
 class _Package:
     title: str
     language: str | None
-    spine: list[str]
+    spine: dict[str, None]
     contents: str
 
 
@@ -36,7 +37,7 @@ def read(data: bytes, path: str) -> Converted:
         writer.mark("")
         writer.heading(1, package.title)
         missing = 0
-        for document in package.spine[:MAX_DOCUMENTS]:
+        for document in islice(package.spine, MAX_DOCUMENTS):
             if document not in archive.names:
                 missing += 1
                 continue
@@ -59,7 +60,7 @@ def _package(archive: Archive) -> _Package:
         raise archive.damaged()
     texts = {"title": "", "language": ""}
     items: dict[str, str] = {}
-    spine: list[str] = []
+    spine: dict[str, None] = {}
     contents = ""
     inside = ""
     for token in tokens(decoded(archive.read(name)), xml=True):
@@ -78,8 +79,8 @@ def _package(archive: Archive) -> _Package:
                 contents = file
         elif token.kind == "open" and token.name == "itemref":
             file = items.get(token.attributes().get("idref", ""), "")
-            if file and file not in spine:
-                spine.append(file)
+            if file:
+                spine.setdefault(file)
     if not spine:
         raise archive.damaged()
     return _Package(texts["title"], texts["language"], spine, contents)

@@ -41,12 +41,21 @@ UNREADABLE = (
 )
 
 
+# docutils makes cells of all columns for each line of a table, however short the line.
+MAX_COLUMNS = 100
+
+
 def read(data: bytes, path: str) -> Converted:
     if b"\0" in data:
         raise InputError(
             f"{path} is not a text file.", action="Remove it from the book or save it as UTF-8."
         )
     text_of_file = decoded(data)
+    if any(_columns(line) > MAX_COLUMNS for line in text_of_file.splitlines()):
+        raise InputError(
+            f"{path} has a table of more than {MAX_COLUMNS} columns.",
+            action="Split the table, or remove the file from the book.",
+        )
     know_sphinx_names()
     know_names_of(text_of_file)
     writer = Writer(path)
@@ -66,3 +75,14 @@ def read(data: bytes, path: str) -> Converted:
         problems.append(f"{len(text.unknown)} passages can't be read as markup, as {names}")
     contents = tuple(entry for part in tree.findall(Contents) for entry in part["entries"])
     return replace(writer.finish(problems=problems), contents=contents)
+
+
+def _columns(line: str) -> int:
+    """Of a simple or a grid table, if the line is a border of one."""
+    border = line.strip()
+    if len(border) <= MAX_COLUMNS or border[0] not in "=-+":
+        return 0
+    signs = set(border)
+    if signs <= {"=", " "} or signs <= {"-", " "}:
+        return len(border.split())
+    return border.count("+") if signs <= {"+", "-", "="} else 0

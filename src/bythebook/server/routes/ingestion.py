@@ -9,7 +9,7 @@ from fastapi import Path as InPath
 from fastapi.responses import JSONResponse
 from pydantic import BaseModel, ConfigDict, Field
 
-from bythebook.errors import BookNotFound, NotAllowed
+from bythebook.errors import BookNotFound, InputError, NotAllowed
 from bythebook.fetching.address import Repository, stored_address
 from bythebook.ingestion.jobs import no_such_job
 from bythebook.models.book_id import BOOK_ID
@@ -18,10 +18,11 @@ from bythebook.models.job import IngestionJob
 from bythebook.models.vocabulary import IngestionMode
 from bythebook.server.access import Admin, Serving
 from bythebook.server.caller import Caller, unknown_book
-from bythebook.server.folders import Source, find_new_book
+from bythebook.server.checkout import origin_of
+from bythebook.server.folders import Source, find_new_book, is_called
 from bythebook.server.problems import keyed, problems
 from bythebook.server.service import Service
-from bythebook.server.webhook import Deliveries, check_signature, read_push
+from bythebook.server.webhook import Deliveries, Push, check_signature, read_push
 
 router = APIRouter(prefix="/ingestion", tags=["ingestion"])
 
@@ -101,6 +102,8 @@ async def trigger(
 ) -> IngestionJob:
     """Queue an ingest of a book. Answers go on meanwhile; one job runs at a time."""
     source = await _source(caller, service, request.book_id, request.path)
+    if request.path is not None:
+        await service.library.sources.allow(source.book_id, str(source.place))
     job = await service.worker.submit(source, request.mode)
     response.headers["Location"] = _place(job)
     return job
@@ -183,10 +186,11 @@ async def webhook(
         return WebhookReply(status="pong")
     if x_github_event != "push":
         return WebhookReply(status="ignored", reason="It is not a push.")
-    ignored = read_push(body).why_ignored(await _branch(service, book_id))
+    push = read_push(body)
+    ignored = push.why_ignored(await _branch(service, book_id))
     if ignored:
         return WebhookReply(status="ignored", reason=ignored)
-    queued = await _take_push(service, book_id, body)
+    queued = await _take_push(service, book_id, body, push)
     headers = {"Location": _place(queued)}
     return JSONResponse(queued.model_dump(mode="json"), 202, headers)
 
@@ -200,36 +204,63 @@ async def _branch(service: Service, book_id: str | None) -> str | None:
     return address.ref or None if isinstance(address, Repository) else None
 
 
-async def _take_push(service: Service, book_id: str | None, body: bytes) -> IngestionJob:
+async def _take_push(
+    service: Service, book_id: str | None, body: bytes, push: Push
+) -> IngestionJob:
     book = await service.library.book(book_id)
+    await service.library.sources.check(book.book_id, book.source)
     seen = Deliveries(service.library.engine)
-    digest = await seen.note(book.book_id, body)
+    is_its = push.repository.is_at(await origin_of(book.source))
+    noted = await seen.note_push(book.book_id, body, of_repository=is_its)
     try:
         return await service.worker.submit(Source(book.book_id, book.source), push=True)
     except BaseException:
-        await seen.forget(digest)
+        await seen.forget(noted)
         raise
 
 
 async def _source(
     caller: Caller, service: Service, book_id: str | None, path: str | None
 ) -> Source:
+    """Where to read a book from: where an operator said, or what this caller may say."""
     if path is None:
         book = await caller.book(service.library, book_id)
+        await service.library.sources.check(book.book_id, book.source)
         return Source(book.book_id, book.source)
     if book_id is not None and not caller.may_read(book_id):
         raise unknown_book(book_id)
     settings = service.settings
-    source = await find_new_book(
-        settings.books_folder, path, book_id, elsewhere=settings.fetch_over_http
-    )
-    if not caller.may_read(source.book_id):
-        raise NotAllowed(
-            f"This key is for certain books, and {source.book_id!r} is not one of them.",
-            action="Use a key for that book, or give the `book_id` that the book shall have.",
-            details={"field": "path"},
+    try:
+        source = await find_new_book(
+            settings.books_folder, path, book_id, elsewhere=settings.fetch_over_http
         )
+    except InputError:
+        if caller.is_bound:  # whether there is such a folder is not theirs to know
+            raise _not_theirs() from None
+        raise
+    if caller.is_bound and not await _is_theirs(caller, service, source):
+        raise _not_theirs()
     return source
+
+
+async def _is_theirs(caller: Caller, service: Service, source: Source) -> bool:
+    """Whose key is for certain books names only what an operator gave to one of them: a place that
+    it was read from, or the folder in the books folder that is called as it is."""
+    if not caller.may_read(source.book_id):
+        return False
+    top = service.settings.books_folder
+    return await service.library.sources.has(source.book_id, str(source.place)) or (
+        top is not None and is_called(top, source)
+    )
+
+
+def _not_theirs() -> NotAllowed:
+    return NotAllowed(
+        "This key is for certain books, and the path is not a place of one of them.",
+        action="Leave `path` out, give the folder in the books folder that is called as the book "
+        "is, or ask whoever runs the service to ingest the book from there once.",
+        details={"field": "path"},
+    )
 
 
 def _place(job: IngestionJob) -> str:
