@@ -15,6 +15,7 @@ import sys
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import permutations
 from re import _constants as c  # type: ignore[attr-defined]
 from re import _parser  # type: ignore[attr-defined]
 from typing import Any
@@ -27,6 +28,8 @@ NOTICEABLE, TOO_LONG = 0.002, 1.0
 # Twice the text takes twice the time, and four times the time where every place is tried.
 STEEP = 3.0
 SIGNS = " \n\ta1_.,:;-=*#>|<[](){}`~'\"/\\&!@$%^+?\x00é\u200b"
+# Of the signs that an expression names, so many are tried in pairs.
+MOST_NAMED = 8
 ENDS = ("", "\x00", "\n!")
 
 
@@ -51,6 +54,21 @@ def attacks(pattern: re.Pattern[Any]) -> Iterator[tuple[str, str, str]]:
                     yield start, repeated, end
     for sign in SIGNS:
         yield "", sign, "\x00"
+    # Such as an escape and the sign that begins what it stands in: each is a new start.
+    named = sorted({chr(code) for code in _literals(list(parsed))})[:MOST_NAMED]
+    for first, second in permutations(named, 2):
+        yield "", first + second, "\x00"
+
+
+def _literals(nodes: list[Any]) -> Iterator[int]:
+    """The signs that an expression names, but for letters and digits."""
+    for operation, value in nodes:
+        members = value if str(operation) == "IN" else [(operation, value)]
+        for kind, code in members:
+            if str(kind) in ("LITERAL", "NOT_LITERAL") and not chr(code).isalnum():
+                yield code
+        for inner in _inner(operation, value):
+            yield from _literals(inner)
 
 
 def _pumps(nodes: list[Any], before: str, flags: int) -> Iterator[tuple[str, str]]:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
+
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scripts.check_patterns import nested_repetitions
+from scripts.check_patterns import attacks, nested_repetitions
 from scripts.expressions import expressions
 
 from bythebook.agent.release import Releaser
@@ -57,3 +59,9 @@ def test_no_expression_repeats_a_repetition() -> None:
     assert len(found) > 300
     bad = {each.place: nested_repetitions(each.pattern) for each in found}
     assert not {place: parts for place, parts in bad.items() if parts}
+
+
+def test_a_string_that_never_ends_is_among_the_attacks() -> None:
+    """Where each of its escaped quotes could be the beginning of another one."""
+    strings = re.compile(rb'"(?:[^"\\]|\\.)*"|[\[{]|[\]}]', re.DOTALL)
+    assert ("", '\\"', "\x00") in set(attacks(strings))

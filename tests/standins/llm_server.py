@@ -238,6 +238,12 @@ def _error(text: str, kind: str) -> str:
     return json.dumps({"error": {"message": text, "type": kind, "param": None, "code": None}})
 
 
+def _json(value: Json) -> str:
+    """With its letters as they are; half a surrogate pair can only be sent escaped."""
+    text = json.dumps(value, ensure_ascii=False)
+    return json.dumps(value) if any("\ud800" <= sign <= "\udfff" for sign in text) else text
+
+
 def _usage(step: Step, request: Request) -> dict[str, int]:
     asked = json.dumps([request.body["messages"], request.body.get("tools")])
     told = step.told + "".join(call.arguments for call in step.calls)
@@ -300,7 +306,7 @@ def _handler(server: LlmServer) -> type[BaseHTTPRequestHandler]:
             }
             if request.usage:
                 answer["usage"] = request.usage
-            body = json.dumps(answer, ensure_ascii=False) if step.body is None else step.body
+            body = _json(answer) if step.body is None else step.body
             self._whole(200, body, step.headers, cut=step.ending == "cut")
 
         def _stream(self, step: Step, request: Request) -> None:
@@ -320,7 +326,7 @@ def _handler(server: LlmServer) -> type[BaseHTTPRequestHandler]:
                 return frame | {"choices": [choice] if step.choices else []}
 
             for delta in deltas(step, request.body):
-                self._event(json.dumps(chunk(delta), ensure_ascii=False), step)
+                self._event(_json(chunk(delta)), step)
                 self._wait(step.pause_after(delta))
             if step.ending == "cut":
                 self._cut()

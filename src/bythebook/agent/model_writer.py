@@ -23,6 +23,7 @@ from agents import (
 from agents.run import CallModelData, ModelInputData
 
 from bythebook.agent import prompts
+from bythebook.agent.cleaning import Cleaning
 from bythebook.agent.history import messages_of
 from bythebook.agent.language_model import LanguageModel
 from bythebook.agent.model_problems import out_of_time
@@ -159,6 +160,7 @@ class _Run:
         self._write = write
         self._settings = settings
         self.wrote = self._between = False
+        self._cleaning = Cleaning()
 
     async def search(self, agent: Agent[TurnState], items: list[Any]) -> None:
         with suppress(*LOST):  # what was found so far is put before it below
@@ -229,5 +231,6 @@ class _Run:
         elif event.type == "response.output_text.delta":
             apart = "\n\n" if self._between else ""  # what two replies say is not one sentence
             self._between = False
-            self.wrote = self.wrote or bool(event.delta.strip())
-            await self._write(apart + event.delta)
+            text = self._cleaning.clean(event.delta)
+            self.wrote = self.wrote or bool(text.strip())
+            await self._write(apart + text)

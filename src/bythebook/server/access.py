@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
 from ipaddress import ip_address
-from typing import Annotated
+from typing import Annotated, cast
 
 from fastapi import Depends, Request, Security
 from fastapi.security import APIKeyHeader, HTTPBearer
@@ -26,53 +26,65 @@ bearer = HTTPBearer(auto_error=False, description="A key made with `bythebook ke
 header = APIKeyHeader(name="X-API-Key", auto_error=False, description="The same key.")
 
 
-def needs(*scopes: Scope) -> Callable[..., Awaitable[Caller]]:
+@dataclass(frozen=True)
+class Needs:
     """A dependency: the caller, once the key is known to be good for this and not used up. Any of
     the scopes will do."""
 
-    async def caller(
+    scopes: tuple[Scope, ...]
+
+    async def __call__(
+        self,
         request: Request,
         service: Annotated[Service, Depends(service_of)],
-        token: Annotated[HTTPAuthorizationCredentials | None, Depends(bearer)] = None,
-        plain: Annotated[str | None, Depends(header)] = None,
+        # Read by `admit`; named here for the OpenAPI document.
+        _token: Annotated[HTTPAuthorizationCredentials | None, Depends(bearer)] = None,
+        _plain: Annotated[str | None, Depends(header)] = None,
     ) -> Caller:
-        presented = token.credentials if token else plain
-        if is_for_completions(request.url.path) and not await service.keys.exist():
-            # These clients send a key always, and a made-up one where none is needed.
-            _check_is_from_here(request, service.settings)
-            return Caller(None)
-        if presented is None and "authorization" in request.headers:
-            raise KeyRefused("The header Authorization holds no key.", action=HOW_TO_SEND)
-        if presented is None:
-            if await service.keys.exist():
-                raise KeyRefused("This service needs a key.", action=HOW_TO_SEND)
-            _check_is_from_here(request, service.settings)
-            return Caller(None)
-        try:
-            key = await service.guesses.verify(presented, address_of(request))
-            request.state.key_id = key.key_id
-            await _count(request, service, key)
-        except TooManyRequests:
-            service.metrics.rate_limited()
-            raise
-        if key.origins is not None and not is_from_page_of(request.headers, key.origins):
-            raise NotAllowed(
-                f"The key {key.name!r} is for the pages of certain sites, and this request is from "
-                "none of them.",
-                action="Make a key for this site with `bythebook keys create NAME --publishable "
-                "--origin SITE`, or a secret one for programs.",
-                details={"origin": request.headers.get("origin")},
-            )
-        if not any(key.allows(scope) for scope in scopes):
-            named = " or ".join(repr(scope) for scope in scopes)
-            raise NotAllowed(
-                f"The key {key.name!r} may not do this: it has no scope {named}.",
-                action=f"Use a key made with `bythebook keys create NAME --scope {scopes[0]}`.",
-                details={"scope": scopes[0]},
-            )
-        return Caller(key)
+        scopes, admitted = getattr(request.state, "admitted", (None, None))
+        if admitted is not None and scopes == self.scopes:
+            return cast("Caller", admitted)
+        return await admit(request, service, self.scopes)
 
-    return caller
+
+async def admit(request: Request, service: Service, scopes: tuple[Scope, ...]) -> Caller:
+    """Raises what is wrong with the key, or with who has none."""
+    token, plain = await bearer(request), await header(request)
+    presented = token.credentials if token else plain
+    if is_for_completions(request.url.path) and not await service.keys.exist():
+        # These clients send a key always, and a made-up one where none is needed.
+        _check_is_from_here(request, service.settings)
+        return Caller(None)
+    if presented is None and "authorization" in request.headers:
+        raise KeyRefused("The header Authorization holds no key.", action=HOW_TO_SEND)
+    if presented is None:
+        if await service.keys.exist():
+            raise KeyRefused("This service needs a key.", action=HOW_TO_SEND)
+        _check_is_from_here(request, service.settings)
+        return Caller(None)
+    try:
+        key = await service.guesses.verify(presented, address_of(request))
+        request.state.key_id = key.key_id
+        await _count(request, service, key)
+    except TooManyRequests:
+        service.metrics.rate_limited()
+        raise
+    if key.origins is not None and not is_from_page_of(request.headers, key.origins):
+        raise NotAllowed(
+            f"The key {key.name!r} is for the pages of certain sites, and this request is from "
+            "none of them.",
+            action="Make a key for this site with `bythebook keys create NAME --publishable "
+            "--origin SITE`, or a secret one for programs.",
+            details={"origin": request.headers.get("origin")},
+        )
+    if not any(key.allows(scope) for scope in scopes):
+        named = " or ".join(repr(scope) for scope in scopes)
+        raise NotAllowed(
+            f"The key {key.name!r} may not do this: it has no scope {named}.",
+            action=f"Use a key made with `bythebook keys create NAME --scope {scopes[0]}`.",
+            details={"scope": scopes[0]},
+        )
+    return Caller(key)
 
 
 async def _count(request: Request, service: Service, key: ApiKey) -> None:
@@ -118,8 +130,8 @@ def _check_is_from_here(request: Request, settings: Settings) -> None:
         )
 
 
-Reader = Annotated[Caller, Security(needs("read"), scopes=["read"])]
-Guest = Annotated[Caller, Security(needs("read", "chat"), scopes=["read", "chat"])]
-Chatter = Annotated[Caller, Security(needs("chat"), scopes=["chat"])]
-Admin = Annotated[Caller, Security(needs("admin"), scopes=["admin"])]
+Reader = Annotated[Caller, Security(Needs(("read",)), scopes=["read"])]
+Guest = Annotated[Caller, Security(Needs(("read", "chat")), scopes=["read", "chat"])]
+Chatter = Annotated[Caller, Security(Needs(("chat",)), scopes=["chat"])]
+Admin = Annotated[Caller, Security(Needs(("admin",)), scopes=["admin"])]
 Serving = Annotated[Service, Depends(service_of)]

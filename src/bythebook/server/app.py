@@ -13,6 +13,7 @@ from bythebook import __version__
 from bythebook.server.body import BodyLimit
 from bythebook.server.crowd import CrowdLimit
 from bythebook.server.envelope import Envelope
+from bythebook.server.key_first import KeyFirst
 from bythebook.server.metrics import Metrics
 from bythebook.server.origins import CrossOrigin, listed_origins
 from bythebook.server.problems import handle_problems
@@ -41,6 +42,20 @@ listens to its own machine only, none is needed. Every error has the same body (
 `/v1` that of OpenAI's API (`CompletionProblem`). Every response names its request in
 `X-Request-ID`. Programs that speak the Model Context Protocol find it at `/mcp`.
 """
+PARTS = (
+    chat,
+    feedback,
+    sessions,
+    books,
+    passages,
+    openai,
+    mcp,
+    platforms,
+    ingestion,
+    admin,
+    operations,
+    pages,
+)
 
 
 def make_app(settings: Settings, service: Service | None = None) -> FastAPI:
@@ -69,24 +84,12 @@ def make_app(settings: Settings, service: Service | None = None) -> FastAPI:
     )
     app.state.service = service
     app.openapi = lambda: _described(app)  # type: ignore[method-assign]
-    for part in (
-        chat,
-        feedback,
-        sessions,
-        books,
-        passages,
-        openai,
-        mcp,
-        platforms,
-        ingestion,
-        admin,
-        operations,
-        pages,
-    ):
+    for part in PARTS:
         app.include_router(part.router)
     handle_problems(app)
     # The last one added is the outermost.
     app.add_middleware(BodyLimit, max_bytes=settings.max_body_kb * 1024)
+    app.add_middleware(KeyFirst, routes=[each for part in PARTS for each in part.router.routes])
     app.add_middleware(CrowdLimit, most=settings.max_concurrent)
     app.add_middleware(CrossOrigin, listed=listed_origins(settings))
     app.add_middleware(Envelope, metrics=metrics)

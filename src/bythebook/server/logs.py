@@ -219,7 +219,7 @@ _PATTERNS = (
     (re.compile(r"(?i)\b(bearer\s+)[\w.~+/=-]{8,}"), rf"\1{HIDDEN}"),
     # user:password@ in an address, or a token before its host. Only a page has an @ in its path.
     (re.compile(r"(?i)(\bhttps?://)[^\s/]+@"), rf"\1{HIDDEN}@"),
-    (re.compile(r"(?i)(\b(?!https?:)[a-z][a-z0-9+.-]*://[^\s/:@]*):\S+@"), rf"\1:{HIDDEN}@"),
+    (re.compile(r"(?i)(\b(?!https?:)[a-z][a-z0-9+.-]{0,30}://[^\s/:@]*):\S+@"), rf"\1:{HIDDEN}@"),
     (
         re.compile(
             r"(?i)\b((?:[\w-]*[_-])?(?:password|passwd|secret|token|api_?key)=)[^\s&,;'\"]+"

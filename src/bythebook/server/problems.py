@@ -120,6 +120,12 @@ def answer_problem(
     return ProblemResponse(error, request_id, status, given)
 
 
+def note_problem(error: BookError) -> None:
+    """What the caller can't mend is told to the operator."""
+    if error.http_status >= HTTPStatus.INTERNAL_SERVER_ERROR:
+        logger.warning("A request failed: %s", error.message, extra={"error": error.code})
+
+
 def unexpected() -> BookError:
     return BookError(
         "Something went wrong inside bythebook.",
@@ -132,8 +138,7 @@ def handle_problems(app: FastAPI) -> None:
 
     async def on_book_error(request: Request, error: Exception) -> Response:
         assert isinstance(error, BookError)
-        if error.http_status >= HTTPStatus.INTERNAL_SERVER_ERROR:
-            logger.warning("A request failed: %s", error.message, extra={"error": error.code})
+        note_problem(error)
         return answer_problem(error, request.state.request_id)
 
     async def on_invalid(request: Request, error: Exception) -> Response:
