@@ -25,7 +25,8 @@ async def _demo(question: str) -> None:
     from bythebook.cli.ingest import ingest
     from bythebook.library import Library, sample_book
 
-    job = await ingest(sample_book(), None, "incremental")
+    # In full: a book that an earlier version cut into passages is cut anew.
+    job = await ingest(sample_book(), None, "full")
     async with await Library.open() as library, Assistant(library) as assistant:
         for asked in (question, UNCOVERED):
             sys.stdout.write(f"\n$ bythebook ask {asked!r} --book {job.book_id}\n\n")
