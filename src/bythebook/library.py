@@ -70,7 +70,7 @@ class Library:
     async def open(cls, settings: Settings | None = None) -> Self:
         settings = settings or load_settings()
         try:
-            settings.home.mkdir(parents=True, exist_ok=True)
+            settings.home.mkdir(mode=0o700, parents=True, exist_ok=True)
         except OSError as problem:
             raise ConfigurationError(
                 f"The data folder {settings.home} can't be made: {problem.strerror}.",

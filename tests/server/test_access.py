@@ -169,6 +169,18 @@ async def test_a_key_is_used_up_and_told_when_to_come_back(serve: Any) -> None:
         assert "bythebook_rate_limited_total 1.0" in figures
 
 
+@pytest.mark.parametrize("site", ["cross-site", "same-site"])
+async def test_what_another_page_loads_can_not_reach_an_open_service(
+    up: Running, site: str
+) -> None:
+    """A picture or script is fetched without an Origin."""
+    for path in ("/admin/gaps", "/books"):
+        refused = await up.http.get(path, headers={"Sec-Fetch-Site": site})
+        assert refused.status_code == 403, path
+        for own in ("same-origin", "none"):
+            assert (await up.http.get(path, headers={"Sec-Fetch-Site": own})).status_code == 200
+
+
 async def test_a_web_page_can_not_reach_an_open_service(up: Running) -> None:
     """A page that points its own name at this machine sends that name."""
     rebound = await up.http.get("/info", headers={"Host": "evil.example"})

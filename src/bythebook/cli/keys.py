@@ -105,7 +105,7 @@ async def _create(
         for book_id in books or ():
             await library.book(book_id)  # a key for a misspelt book would open nothing
         key, text = await Keys(library.engine).create(name, scopes, books, expires_at, origins)
-        trial = await _trial(library, key, text)
+        trial = await _trial(library, key)
     if as_json:
         print_json({**key.model_dump(mode="json"), "key": text})
         return
@@ -120,7 +120,7 @@ async def _create(
     else:
         _say("Keep it safe: it is not stored and can't be shown again.\n")
     typer.echo(text)
-    _say(f"\nTry it while `bythebook serve` runs:\n\n{trial}")
+    _say(f"\nTry it while `bythebook serve` runs, with the key in place of KEY:\n\n{trial}")
 
 
 async def _list(as_json: bool) -> None:
@@ -166,15 +166,15 @@ async def _revoke(key_id: str, as_json: bool) -> None:
         typer.echo(f"The key {key.name} (id {key.key_id}) is revoked.")
 
 
-async def _trial(library: Library, key: ApiKey, text: str) -> str:
-    """A command that shows whether the key works."""
+async def _trial(library: Library, key: ApiKey) -> str:
+    """A command that shows whether the key works. The key itself is said once, on stdout."""
     import json
     import shlex
 
     settings = library.settings
     host = "localhost" if settings.host in ("0.0.0.0", "::") else settings.host
     address = f"http://{f'[{host}]' if ':' in host else host}:{settings.port or 'PORT'}"
-    words = ["curl", f"{address}/info", "-H", f"Authorization: Bearer {text}"]
+    words = ["curl", f"{address}/info", "-H", "Authorization: Bearer KEY"]
     if key.origins:
         words += ["-H", f"Origin: {key.origins[0]}"]
     if key.allows("chat"):

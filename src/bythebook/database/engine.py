@@ -69,8 +69,11 @@ def make_engine(url: str) -> AsyncEngine:
             # A connection that the server has closed is replaced before anybody notices.
             pool_pre_ping=True,
         )
-    if address.database:
-        Path(address.database).parent.mkdir(parents=True, exist_ok=True)
+    if address.database and address.database != ":memory:":
+        file = Path(address.database)
+        file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if not file.exists():
+            file.touch(mode=0o600)  # it holds what readers asked
     engine = create_async_engine(address, connect_args={"timeout": 30})
     event.listen(engine.sync_engine, "connect", _prepare_sqlite)
     event.listen(engine.sync_engine, "handle_error", _drop_read_only)

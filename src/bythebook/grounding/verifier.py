@@ -10,10 +10,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from bythebook.grounding.code import is_code, missing_lines
-from bythebook.grounding.evidence import Evidence, Stretch, Unit, parse_evidence
+from bythebook.grounding.evidence import Evidence, Stretch, parse_evidence
 from bythebook.grounding.facts import broken_facts, in_its_words, known
 from bythebook.grounding.lexical import words_missing
-from bythebook.grounding.words import bare, without_markers
+from bythebook.grounding.words import bare, tokens_of, without_markers
 from bythebook.index.sparse import terms
 from bythebook.language.pieces import ROW, RULE_SIGNS
 from bythebook.models.passage import Passage
@@ -122,34 +122,17 @@ class Verifier:
         return None
 
     async def _check_table(self, rows: Sequence[str], passage: Passage | str) -> Verdict:
-        """Row by row. A row must not be put together from several of the passage's; where the
-        passage has no table, it is read with the head that the claim gives it."""
+        """Row by row, the head too: no row may be put together from several of the passage's. Where
+        the passage has no table, each is read with the head that the claim gives it."""
         evidence = self._evidence(passage)
-        verdicts = [
-            self._check_row(row, evidence) or await self.check(_read_out(rows[0], row), passage)
-            for row in (rows[1:] if len(rows) > 1 else rows)
-        ]
+        if any(unit.kind == "table" for unit in evidence.units):
+            verdicts = [_check_row(row, evidence) for row in rows]
+        else:
+            told = [_read_out(rows[0], row) for row in rows[1:]] or [" ".join(_cells(rows[0]))]
+            verdicts = [await self.check(row, passage) for row in told]
         worst = min(verdicts, key=lambda one: one.score)
         start, end = min(one.start for one in verdicts), max(one.end for one in verdicts)
         return Verdict(worst.supported, worst.score, worst.reasons, start, end, worst.unsure)
-
-    def _check_row(self, row: str, evidence: Evidence) -> Verdict | None:
-        if place := evidence.verbatim(row):
-            return Verdict(True, 1.0, (), *place)
-        tables = [unit for unit in evidence.units if unit.kind == "table"]
-        if not tables:
-            return None
-        cells = [self._stems(cell) for cell in _cells(row)]
-        same = next((unit for unit in tables if self._has_cells(cells, unit, evidence)), None)
-        if same is None:
-            return Verdict(False, 0.0, ("the passage's table has no such row",))
-        return Verdict(True, 1.0, (), same.start, same.end)
-
-    def _has_cells(self, cells: Sequence[frozenset[str]], unit: Unit, evidence: Evidence) -> bool:
-        """Whether the row says each cell in its column."""
-        theirs = [self._stems(cell) for cell in _cells(evidence.text[unit.start : unit.end])]
-        same_width = len(cells) == len(theirs)
-        return same_width and all(ours <= said for ours, said in zip(cells, theirs, strict=True))
 
     def _by_words(self, claim: str, evidence: Evidence) -> Verdict:
         stretches = evidence.stretches(self._stems(claim), CLOSE)
@@ -199,6 +182,21 @@ def _code_of(claim: str, evidence: Evidence) -> tuple[int, int]:
         default=None,
     )
     return (best.start, best.end) if best else (0, len(evidence.text))
+
+
+def _check_row(row: str, evidence: Evidence) -> Verdict:
+    """Whether a row of the passage's table says each cell in its column."""
+    cells = [_words(cell) for cell in _cells(row)]
+    for unit in evidence.units:
+        if unit.kind == "table":
+            theirs = [_words(cell) for cell in _cells(evidence.text[unit.start : unit.end])]
+            if len(cells) == len(theirs) and all(map(frozenset.issubset, cells, theirs)):
+                return Verdict(True, 1.0, (), unit.start, unit.end)
+    return Verdict(False, 0.0, ("the passage's table has no such row",))
+
+
+def _words(cell: str) -> frozenset[str]:
+    return frozenset(token for token, _, _ in tokens_of(bare(cell)))
 
 
 def _read_out(head: str, row: str) -> str:

@@ -27,6 +27,7 @@ def whole_archive(file: Path) -> Iterator[zipfile.ZipFile]:
         raise InputError(f"{file} is there already.", action="Name another file, or remove it.")
     unfinished = file.with_name(f"{file.name}.part")
     try:
+        unfinished.touch(mode=0o600)  # it holds what readers asked
         with zipfile.ZipFile(unfinished, "w", zipfile.ZIP_DEFLATED, allowZip64=True) as archive:
             yield archive
         unfinished.rename(file)

@@ -128,6 +128,12 @@ def _check_is_from_here(request: Request, settings: Settings) -> None:
             action="Name the site in BYTHEBOOK_CORS_ORIGINS, or make a publishable key for it.",
             details={"origin": origin},
         )
+    # A picture or a script of another page is fetched without an Origin; browsers tell so here.
+    if origin is None and request.headers.get("sec-fetch-site") in ("cross-site", "same-site"):
+        raise NotAllowed(
+            "Without keys only the service's own page may ask, not one of another site.",
+            action="Open the address by itself, or make a key.",
+        )
 
 
 Reader = Annotated[Caller, Security(Needs(("read",)), scopes=["read"])]

@@ -205,8 +205,7 @@ class Settings(
         default=20,
         ge=0,
         validation_alias="BYTHEBOOK_KEY_GUESSES",
-        description="Keys not seen before that one address may try in a minute; 0 means as many "
-        "as it likes.",
+        description="Wrong keys that one address may try in a minute; 0 means as many as it likes.",
     )
     trusted_proxies: str = Field(
         default="",
