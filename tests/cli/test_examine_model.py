@@ -200,8 +200,8 @@ def test_a_refused_address(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv("OPENAI_BASE_URL", address)
         status, out, _ = cli("doctor")
     assert status == 1
-    assert f"failed  model: reachable: The language model at {address} can't be reached." in out
-    assert "OPENAI_BASE_URL" in out
+    assert "failed  model: reachable: The language model" in out
+    assert "refuse" in out and "OPENAI_BASE_URL" in out and address in out.replace("\n", "")
 
 
 def test_an_address_that_is_none(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -54,6 +54,8 @@ async def test_workers_stop_and_die_and_nothing_is_lost_or_doubled(
     two = write_lessons(tmp_path / "books" / "two", 3)
     service = Worker(on_servers)
     await service.start()
+    for book, source in (("one", one), ("two", two), ("valves", tmp_path / "valves.git")):
+        await on_servers.sources.allow(book, str(source))
     big = await service.submit(Source("one", one))
     assert (await on_servers.job(big.job_id)).status == "queued"
     assert await service.count_waiting() == 1
