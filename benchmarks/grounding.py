@@ -20,6 +20,7 @@ import re
 import sys
 import time
 from collections import defaultdict
+from collections.abc import Sequence
 from pathlib import Path
 from statistics import mean, median
 from typing import Any
@@ -30,9 +31,11 @@ sys.path.insert(0, str(ROOT / "tests"))
 from bythebook.evaluation.metrics import auroc  # noqa: E402
 from bythebook.evaluation.sentence_check import Judged, judge_file  # noqa: E402
 from bythebook.grounding.verifier import SUPPORTED, Verdict, Verifier  # noqa: E402
+from bythebook.models.passage import Passage  # noqa: E402
 from bythebook.reader import Reader  # noqa: E402
 from bythebook.settings import Settings  # noqa: E402
 from grounding_samples import CHANGES, false_sentences, passages, true_sentences  # noqa: E402
+from seeds.seed_samples import passage  # noqa: E402
 
 BANDS = (("4", 4.0, 4.0), ("3.5-3.9", 3.5, 3.99), ("2.5-3.4", 2.5, 3.49), ("below 2.5", 0, 2.49))
 
@@ -62,7 +65,7 @@ async def check(reader: Reader) -> None:
         print(f"  {'true' if label else 'false'}, {kind}: {share} of {len(verdicts)}")
 
 
-async def cited(reader: Reader, claim: str, texts: list[str]) -> Verdict:
+async def cited(reader: Reader, claim: str, texts: Sequence[Passage | str]) -> Verdict:
     """As of a sentence that cites them all: one of them says it, or two together."""
     found = await best(reader, claim, texts)
     if found.supported or len(texts) < 2:
@@ -70,11 +73,13 @@ async def cited(reader: Reader, claim: str, texts: list[str]) -> Verdict:
     return await Verifier(reader, "en").check_together(claim, texts[:2])
 
 
-def of(passage: dict[str, Any]) -> str:
-    return "\n\n".join((" › ".join(passage["headings"]), passage["text"]))
+def of(row: dict[str, Any]) -> Passage:
+    return passage(text=row["text"], heading_path=row["headings"] or ["Page"])
 
 
-async def best(reader: Reader, claim: str, texts: list[str], question: str = "") -> Verdict:
+async def best(
+    reader: Reader, claim: str, texts: Sequence[Passage | str], question: str = ""
+) -> Verdict:
     verifier = Verifier(reader, "en", question)
     verdicts = [await verifier.check(claim, text) for text in texts]
     return max(verdicts, key=lambda verdict: (verdict.supported, verdict.score))
