@@ -11,7 +11,8 @@ QUESTION = "What is a service in ROS 2?"
 TRUE = "A service is a request-and-reply connection [1]."
 FALSE = "A service was invented by 40 engineers [1]."
 LAST = "The client sends a request, and the server sends back one response [1]."
-WRONG_WAY = "A service is a connection that never replies [1]."
+# Breaks no fact, and the reader says .43.
+UNSURE = "A node offers a service, and clients request it [1]."
 
 pytestmark = pytest.mark.usefixtures("with_reader")
 
@@ -67,11 +68,12 @@ async def test_nothing_to_mend_is_one_request(
 async def test_the_model_judges_what_the_reader_is_unsure_of(
     with_llm: Assistants, llm: LlmServer, verdict: str
 ) -> None:
-    llm.script(says(f"{TRUE} {WRONG_WAY} {FALSE}"), says(f"1: {verdict}\n2: {verdict}"))
+    llm.script(says(f"{TRUE} {UNSURE} {FALSE}"), says(f"1: {verdict}\n2: {verdict}"))
     async with with_llm(repair=False, judge="model") as assistant:
         answer = await assistant.ask(QUESTION)
-    assert "40 engineers" not in answer.text, "no judge is asked about a hard fact"
-    sentences = [body["messages"][-1]["content"] for body in llm.bodies[1:]]
-    assert all("40 engineers" not in asked for asked in sentences)
-    if sentences:
-        assert ("never replies" in answer.text) is (verdict == "yes")
+    assert len(llm.requests) == 2
+    asked = llm.bodies[1]["messages"][-1]["content"]
+    assert "1: A node offers a service" in asked
+    assert "40 engineers" not in asked, "no judge is asked about a hard fact"
+    assert ("A node offers" in answer.text) is (verdict == "yes")
+    assert "40 engineers" not in answer.text

@@ -10,10 +10,10 @@ from itertools import groupby
 from bythebook.extractive.completion import MOST_LINES, MOST_WORDS, complete
 from bythebook.extractive.units import Unit, item_lines, shown, units_of
 from bythebook.grounding.instructions import without_instructions
+from bythebook.language.pieces import cells_of
 from bythebook.models.passage import Passage
 from bythebook.reader.reader import Reading
 
-CELL = re.compile(r"(?<!\\)\|")
 MARKER = re.compile(r"\s*\[\d{1,3}\]")
 
 
@@ -98,13 +98,9 @@ def _table(rows: Sequence[Unit]) -> str:
     lines = [shown(row) for row in rows]
     heads = sum(row.head for row in rows)
     if not heads:
-        return "\n".join(f"- {' – '.join(filter(None, _cells(line)))}" for line in lines)
+        return "\n".join(f"- {' – '.join(filter(None, cells_of(line)))}" for line in lines)
     lines.insert(heads, "|---" * (lines[0].count("|") - 1) + "|")
     return "\n".join(lines)
-
-
-def _cells(line: str) -> list[str]:
-    return [cell.strip() for cell in CELL.split(line.strip().strip("|"))]
 
 
 def said_before(quote: Quote, answers: Sequence[str]) -> bool:

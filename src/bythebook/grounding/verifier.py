@@ -15,9 +15,9 @@ from bythebook.grounding.facts import broken_facts, in_its_words, known
 from bythebook.grounding.lexical import words_missing
 from bythebook.grounding.words import bare, tokens_of, without_markers
 from bythebook.index.sparse import terms
-from bythebook.language.pieces import ROW, RULE_SIGNS
+from bythebook.language.pieces import ROW, RULE_SIGNS, cells_of
 from bythebook.models.passage import Passage
-from bythebook.reader.reader import Reader
+from bythebook.reader.reader import Reader, headings_of, text_of
 
 # The probability from which a sentence counts as said, where true and false sentences of books that
 # nothing was trained on are told apart best (`python benchmarks/grounding.py`); below the other one
@@ -76,7 +76,7 @@ class Verifier:
         if place := evidence.verbatim(said):
             return Verdict(True, 1.0, (), *place)
         text = evidence.read(stretches, ROOM)
-        likely = await self._reader.supports(said, text, _headings(passage))
+        likely = await self._reader.supports(said, text, headings_of(passage))
         return self._judged(likely, stretches, claim, evidence)
 
     async def check_together(self, claim: str, passages: Sequence[Passage | str]) -> Verdict:
@@ -128,7 +128,7 @@ class Verifier:
         if any(unit.kind == "table" for unit in evidence.units):
             verdicts = [_check_row(row, evidence) for row in rows]
         else:
-            told = [_read_out(rows[0], row) for row in rows[1:]] or [" ".join(_cells(rows[0]))]
+            told = [_read_out(rows[0], row) for row in rows[1:]] or [" ".join(cells_of(rows[0]))]
             verdicts = [await self.check(row, passage) for row in told]
         worst = min(verdicts, key=lambda one: one.score)
         start, end = min(one.start for one in verdicts), max(one.end for one in verdicts)
@@ -158,7 +158,7 @@ class Verifier:
         return claim if len(self._stems(claim)) > 1 else f"{self._question} {claim}".strip()
 
     def _evidence(self, passage: Passage | str) -> Evidence:
-        return parse_evidence(_text(passage), self._language)
+        return parse_evidence(text_of(passage), self._language)
 
     def _stems(self, claim: str) -> frozenset[str]:
         return frozenset(terms(bare(claim), self._language))
@@ -186,10 +186,10 @@ def _code_of(claim: str, evidence: Evidence) -> tuple[int, int]:
 
 def _check_row(row: str, evidence: Evidence) -> Verdict:
     """Whether a row of the passage's table says each cell in its column."""
-    cells = [_words(cell) for cell in _cells(row)]
+    cells = [_words(cell) for cell in cells_of(row)]
     for unit in evidence.units:
         if unit.kind == "table":
-            theirs = [_words(cell) for cell in _cells(evidence.text[unit.start : unit.end])]
+            theirs = [_words(cell) for cell in cells_of(evidence.text[unit.start : unit.end])]
             if len(cells) == len(theirs) and all(map(frozenset.issubset, cells, theirs)):
                 return Verdict(True, 1.0, (), unit.start, unit.end)
     return Verdict(False, 0.0, ("the passage's table has no such row",))
@@ -201,22 +201,10 @@ def _words(cell: str) -> frozenset[str]:
 
 def _read_out(head: str, row: str) -> str:
     """A row as a sentence: each cell with what its column is called."""
-    names, cells = _cells(head), _cells(row)
+    names, cells = cells_of(head), cells_of(row)
     return "; ".join(f"{name}: {cell}" for name, cell in zip(names, cells, strict=False))
-
-
-def _cells(row: str) -> list[str]:
-    return [cell.strip() for cell in row.strip().strip("|").split("|")]
-
-
-def _text(passage: Passage | str) -> str:
-    return passage if isinstance(passage, str) else passage.text
-
-
-def _headings(passage: Passage | str) -> str:
-    return "" if isinstance(passage, str) else " › ".join(passage.metadata.heading_path)
 
 
 def _with_headings(passage: Passage | str, text: str) -> str:
     """Names and numbers in the headings above a passage count as its own."""
-    return f"{_headings(passage)}\n\n{text}"
+    return f"{headings_of(passage)}\n\n{text}"

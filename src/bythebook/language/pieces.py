@@ -14,6 +14,7 @@ BlockKind = Literal["prose", "list", "code", "table", "heading"]
 
 LINE = re.compile(r"[^\n]*\n?")
 ROW_LINE = re.compile(r"[^\n]+")
+CELL_END = re.compile(r"(?<!\\)\|")
 RULE_SIGNS = " |:-\t"
 FENCE = re.compile(r"[ \t>]*(`{3,}|~{3,})")
 HEADING = re.compile(r" {0,3}#{1,6}(?:\s|$)")
@@ -56,6 +57,11 @@ def rows_of(text: str, table: Piece) -> Iterator[tuple[int, int]]:
     for row in ROW_LINE.finditer(text, table.start, table.end):
         if row[0].strip(RULE_SIGNS):
             yield row.span()
+
+
+def cells_of(row: str) -> list[str]:
+    """What stands in a table row; a pipe behind a backslash is text."""
+    return [cell.strip() for cell in CELL_END.split(row.strip().strip("|"))]
 
 
 def _blocks(text: str) -> Iterator[tuple[BlockKind, int, int]]:

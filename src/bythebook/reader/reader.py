@@ -99,13 +99,13 @@ class Reader:
         return scale.probability(max(each.supports for each in stretches))
 
     async def _read(self, question: str, passage: Passage | str, number: int) -> Reading:
-        encoded, stretches = await self._judge(question, _heading(passage), _text(passage))
+        encoded, stretches = await self._judge(question, headings_of(passage), text_of(passage))
 
         def reading() -> Reading:
             scale = self._network.calibration.answers
             answers = scale.probability(max(each.answers for each in stretches))
             return Reading(
-                number, answers, tuple(self._evidence(_text(passage), encoded, stretches))
+                number, answers, tuple(self._evidence(text_of(passage), encoded, stretches))
             )
 
         return await self._in_thread(reading)
@@ -138,9 +138,9 @@ class Reader:
         return asyncio.get_running_loop().run_in_executor(self._pool, work)
 
 
-def _text(passage: Passage | str) -> str:
+def text_of(passage: Passage | str) -> str:
     return passage if isinstance(passage, str) else passage.text
 
 
-def _heading(passage: Passage | str) -> str:
+def headings_of(passage: Passage | str) -> str:
     return "" if isinstance(passage, str) else " › ".join(passage.metadata.heading_path)
