@@ -142,6 +142,7 @@ def test_streaming_that_is_off(cli: Cli, llm: LlmServer, monkeypatch: pytest.Mon
 def test_sentences_that_do_not_hold(
     cli: Cli, llm: LlmServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setenv("BYTHEBOOK_REPAIR", "true")  # as for everybody: it is not mended here
     llm.always(searches_then(lambda found: says(f"{quoted(found)} {INVENTED}")))
     _, found = doctor(cli, llm, monkeypatch)
     held = found["sentences"]["figures"]

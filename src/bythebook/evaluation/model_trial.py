@@ -146,8 +146,9 @@ class AnswerTrial:
 
 
 def for_trial(settings: Settings) -> Settings:
-    """What fails is seen at once, and as what it is."""
-    return settings.model_copy(update={"retries": 0, "model_down": "error"})
+    """What fails is seen at once, and as what it is: no sentence that fails is mended."""
+    changes = {"retries": 0, "model_down": "error", "repair": False, "judge": "reader"}
+    return settings.model_copy(update=changes)
 
 
 async def try_tool(model: LanguageModel, settings: Settings) -> ToolTrial:
