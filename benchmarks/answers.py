@@ -15,9 +15,12 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
+import subprocess
 import sys
+import tarfile
 from collections import Counter
 from collections.abc import Sequence
+from io import BytesIO
 from math import log
 from pathlib import Path
 
@@ -25,17 +28,15 @@ import numpy as np
 
 from bythebook.agent.assistant import Assistant
 from bythebook.agent.turn import search_and_read
-from bythebook.evaluation.asking import ask_all
-from bythebook.evaluation.facts import FEW, held
+from bythebook.evaluation.dataset import Question, read_questions
 from bythebook.evaluation.figures import told
-from bythebook.evaluation.outcome import Outcome
-from bythebook.evaluation.question import Question, read_questions
-from bythebook.language.followup import questions_of
+from bythebook.evaluation.outcomes import FEW, Outcome, ask_all, count_facts
+from bythebook.language.query_rewrite import questions_of
 from bythebook.library import Library
 from bythebook.models.passage import Passage
-from bythebook.models.search import MAX_RESULTS, SearchFilters, SearchQuery
+from bythebook.models.search_messages import MAX_RESULTS, SearchFilters, SearchQuery
 from bythebook.retrieval.reranker import Reranked
-from bythebook.retrieval.search import Found
+from bythebook.retrieval.retriever import Found
 from bythebook.settings import Settings
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
@@ -51,8 +52,10 @@ PYPI = {
     "hatch": ("hatch==1.18.2", "docs"),
     "xarray": ("xarray==2026.9.0", "doc"),
 }
-OWN = {"bythebook-docs": Path(__file__).parents[1] / "docs"}
-BOOKS = (*SHARED, *PYPI, *OWN)
+# Our own docs as they were when the questions were written.
+OWN = "bythebook-docs"
+OWN_COMMIT = "732eb52"
+BOOKS = (*SHARED, *PYPI, OWN)
 Sample = tuple[str, float, float, bool, bool]
 
 
@@ -61,11 +64,24 @@ async def library_of(book: str, data: Path, work: Path) -> Library:
         folder = work / "books" / book
         if not folder.exists():
             from_pypi(*PYPI[book], folder)
+    elif book == OWN:
+        folder = own_docs(work / "books" / book)
     else:
-        folder = OWN.get(book) or unpack(book, data / "books", work)
+        folder = unpack(book, data / "books", work)
     library = await Library.open(Settings(home=work / "homes" / book))
     await library.ingest(folder, book_id=book)
     return library
+
+
+def own_docs(folder: Path) -> Path:
+    if not folder.exists():
+        root = Path(__file__).parents[1]
+        packed = subprocess.run(
+            ["git", "archive", OWN_COMMIT, "docs"], cwd=root, check=True, capture_output=True
+        )
+        with tarfile.open(fileobj=BytesIO(packed.stdout)) as archive:
+            archive.extractall(folder, filter="data")
+    return folder / "docs"
 
 
 async def found_of(library: Library, book: str, question: Question) -> tuple[Found, Reranked]:
@@ -76,7 +92,7 @@ async def found_of(library: Library, book: str, question: Question) -> tuple[Fou
 
 
 def holds(question: Question, passage: Passage) -> bool:
-    return bool(question.facts) and held(question.facts, passage.text) == len(question.facts)
+    return bool(question.facts) and count_facts(question.facts, passage.text) == len(question.facts)
 
 
 async def sample_of(library: Library, book: str, question: Question) -> Sample:
@@ -98,7 +114,7 @@ async def count_found(
         own = Counter(
             questions=1,
             facts=len(one.facts),
-            facts_20=held(one.facts, "\n".join(each.text for each in found.passages)),
+            facts_20=count_facts(one.facts, "\n".join(each.text for each in found.passages)),
             recall_20=any(holds(one, each) for each in found.passages),
             recall_5=any(holds(one, each) for each in found.passages[:FEW]),
             search_1=any(holds(one, each) for each in found.passages[:1]),

@@ -1,8 +1,8 @@
 """What a machine or a cluster holds and costs: arithmetic over benchmarks/data/capacity.json.
 
-    python benchmarks/capacity.py                              # the tables of docs/capacity.md
+    python benchmarks/capacity.py                         # tables of docs/engineering/capacity.md
     python benchmarks/capacity.py --chunks 3000000 --replicas 3 --price-vcpu-hour 0.05 …
-    python benchmarks/capacity.py --write                      # into docs/capacity.md
+    python benchmarks/capacity.py --write                      # into docs/engineering/capacity.md
 
 Nothing is measured here (benchmarks/capacity_figures.py does that), and prices are inputs: the ones
 in the page are examples, nobody's offer.
@@ -20,7 +20,7 @@ from typing import Any
 
 ROOT = Path(__file__).parent.parent
 FIGURES = ROOT / "benchmarks" / "data" / "capacity.json"
-PAGE = ROOT / "docs" / "capacity.md"
+PAGE = ROOT / "docs" / "engineering" / "capacity.md"
 
 ONE_MACHINE = (10_000, 50_000, 100_000, 500_000, 1_000_000)
 CLUSTERS = (1_000_000, 10_000_000, 100_000_000, 1_000_000_000)
@@ -299,7 +299,7 @@ def written(page: str, made: dict[str, str]) -> str:
         before, mark, rest = page.partition(f"<!-- {name} -->\n")
         _, end, after = rest.partition("<!-- end -->")
         if not mark or not end:
-            raise SystemExit(f"docs/capacity.md has no place for {name!r}.")
+            raise SystemExit(f"docs/engineering/capacity.md has no place for {name!r}.")
         page = f"{before}{mark}{text}\n{end}{after}"
     return page
 
@@ -322,7 +322,7 @@ def options() -> argparse.ArgumentParser:
     parser.add_argument("--price-memory-gb-month", type=float, default=3.0)
     parser.add_argument("--price-disk-gb-month", type=float, default=0.1)
     parser.add_argument("--figures", type=Path, default=FIGURES)
-    parser.add_argument("--write", action="store_true", help="into docs/capacity.md")
+    parser.add_argument("--write", action="store_true", help="into docs/engineering/capacity.md")
     return parser
 
 

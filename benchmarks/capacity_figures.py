@@ -2,7 +2,7 @@
 
     nice python benchmarks/capacity_figures.py [--sizes 1000,10000,50000] [--only server]
 
-writes benchmarks/data/capacity.json, from which benchmarks/capacity.py computes docs/capacity.md.
+writes benchmarks/data/capacity.json, from which capacity.py computes docs/engineering/capacity.md.
 Words are those of real passages, vectors are random directions: the work is the same. Processor
 time is measured, not the clock's, so that what else the machine does counts less. Every size is
 opened in a process of its own, and its memory is read there after the searches.
@@ -33,10 +33,10 @@ from qdrant_client import QdrantClient, models  # noqa: E402
 from tokenizers import Tokenizer  # noqa: E402
 
 from bythebook.embedding.minilm import MiniLM  # noqa: E402
-from bythebook.embedding.weights_file import FOLDER  # noqa: E402
+from bythebook.embedding.onnx_model import FOLDER  # noqa: E402
 from bythebook.library import Library  # noqa: E402
 from bythebook.models.chunk import DocumentChunk  # noqa: E402
-from bythebook.models.search import SearchQuery  # noqa: E402
+from bythebook.models.search_messages import SearchQuery  # noqa: E402
 from bythebook.settings import Settings  # noqa: E402
 from rounding import rounded  # noqa: E402
 from run import chunks_of, fill, unpack  # noqa: E402

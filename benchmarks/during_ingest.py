@@ -20,7 +20,7 @@ from statistics import median
 import numpy as np
 
 from bythebook.library import Library, sample_book
-from bythebook.models.search import SearchQuery
+from bythebook.models.search_messages import SearchQuery
 from bythebook.settings import Settings
 
 OTHER = "docusaurus-docs"

@@ -28,10 +28,8 @@ import onnxruntime  # type: ignore[import-untyped]
 from numpy.typing import NDArray
 from tokenizers import Tokenizer
 
-from bythebook.embedding.minilm import MiniLM
-from bythebook.embedding.model import END, START, WINDOW
-from bythebook.embedding.weights_file import checked_file
-from bythebook.embedding.windows import even_windows
+from bythebook.embedding.minilm import END, START, WINDOW, MiniLM
+from bythebook.embedding.onnx_model import checked_file, even_windows
 
 SETS = ("anthropic_docs", "mtrag_un", "clapnq_dev", "squad2")
 JOINED = ("squad2", "mtrag_un")

@@ -20,7 +20,7 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -164,15 +164,20 @@ async def keep_ingesting(http: httpx.AsyncClient, end: float) -> int:
     return done
 
 
-async def measure_memory(service: ServiceProcess, end: float) -> list[float]:
-    """Megabytes in memory, every few seconds."""
-    taken = []
+async def measure_process(service: ServiceProcess, end: float) -> tuple[list[float], list[int]]:
+    """Megabytes in memory and open file handles, every few seconds."""
+    memory, handles = [], []
     while time.perf_counter() < end:
         status = Path(f"/proc/{service.pid}/status").read_text()
         resident = next(line for line in status.splitlines() if line.startswith("VmRSS"))
-        taken.append(round(int(resident.split()[1]) / 1024, 1))
+        memory.append(round(int(resident.split()[1]) / 1024, 1))
+        handles.append(len(list(Path(f"/proc/{service.pid}/fd").iterdir())))
         await asyncio.sleep(min(MEASURE_EVERY, max(0.1, end - time.perf_counter())))
-    return taken
+    return memory, handles
+
+
+def over_time(taken: Sequence[float]) -> dict[str, float]:
+    return {"at half time": taken[len(taken) // 2], "at the end": taken[-1], "most": max(taken)}
 
 
 async def hold(
@@ -212,16 +217,16 @@ async def hold(
                     )
 
                 searching = search(chosen.minutes * 60, SEARCH_PAUSE)
-                measuring = asyncio.create_task(measure_memory(service, end))
+                measuring = asyncio.create_task(measure_process(service, end))
                 ingesting = asyncio.create_task(keep_ingesting(http, end))
                 await asyncio.gather(*(reader() for _ in range(chosen.readers)))
-                memory, ingests, searched = await measuring, await ingesting, await searching
+                (memory, handles), ingests = await measuring, await ingesting
+                searched = await searching
                 stolen = stolen_percent(before)
                 busy.search = searched.search
                 busy.outcomes += searched.outcomes
             additions.append(additions_ms())
             await measure_idle()
-    half = len(memory) // 2
     return {
         "part": "hold",
         "readers": chosen.readers,
@@ -237,7 +242,8 @@ async def hold(
         "idle": idle.percentiles(),
         "busy": busy.percentiles(),
         "at_ordinary_speed": {"idle": idle.percentiles(speed), "busy": busy.percentiles(speed)},
-        "memory_mb": {"at half time": memory[half], "at the end": memory[-1], "most": max(memory)},
+        "memory_mb": over_time(memory),
+        "file_handles": over_time(handles),
     }
 
 
@@ -283,6 +289,8 @@ async def main() -> None:
             "OPENAI_MODEL": "stand-in",
             "BYTHEBOOK_BOOKS_FOLDER": str(work / "books"),
             "BYTHEBOOK_LOG_LEVEL": "info",
+            # A scripted model says what it says once.
+            "BYTHEBOOK_REPAIR": "false",
         }
         await prepare(work)
         if chosen.only in (None, "hold"):

@@ -12,7 +12,7 @@ import httpx
 
 from bythebook.keys import Keys
 from bythebook.library import Library
-from bythebook.models.identity import new_id
+from bythebook.models.values import new_id
 from bythebook.settings import Settings
 from faults.process import service_process
 from invariants import check_invariants
@@ -130,10 +130,10 @@ async def _share_jobs(clients: list[httpx.AsyncClient], keys: list[str], found: 
             if response.status_code == httpx.codes.TOO_MANY_REQUESTS:
                 await asyncio.sleep(int(response.headers["Retry-After"]))
                 continue
-            told = response.json()
-            if told["status"] in ("completed", "failed"):
-                found.jobs_done_once += told["status"] == "completed"
-                found.files_processed += told["files_processed"]
+            sent = response.json()
+            if sent["status"] in ("completed", "failed"):
+                found.jobs_done_once += sent["status"] == "completed"
+                found.files_processed += sent["files_processed"]
                 break
             await asyncio.sleep(3)
 

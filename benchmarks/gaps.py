@@ -25,7 +25,7 @@ from typing import Any
 import numpy as np
 
 from bythebook.embedding.minilm import MiniLM
-from bythebook.gaps.alike import grouped
+from bythebook.gaps import grouped
 
 SAME = Path(__file__).parent / "data" / "same_questions.txt"
 LIKENESSES = [hundredths / 100 for hundredths in range(50, 96, 5)]

@@ -28,14 +28,14 @@ from typing import Any
 ROOT = Path(__file__).parent.parent
 sys.path.insert(0, str(ROOT / "tests"))
 
-from bythebook.evaluation.metrics import auroc  # noqa: E402
+from bythebook.evaluation.ranking_metrics import auroc  # noqa: E402
 from bythebook.evaluation.sentence_check import Judged, judge_file  # noqa: E402
 from bythebook.grounding.verifier import SUPPORTED, Verdict, Verifier  # noqa: E402
 from bythebook.models.passage import Passage  # noqa: E402
 from bythebook.reader import Reader  # noqa: E402
 from bythebook.settings import Settings  # noqa: E402
 from grounding_samples import CHANGES, false_sentences, passages, true_sentences  # noqa: E402
-from seeds.seed_samples import passage  # noqa: E402
+from models.samples import passage  # noqa: E402
 
 BANDS = (("4", 4.0, 4.0), ("3.5-3.9", 3.5, 3.99), ("2.5-3.4", 2.5, 3.49), ("below 2.5", 0, 2.49))
 
@@ -52,13 +52,14 @@ def told(judged: list[tuple[bool, Verdict]]) -> str:
 
 async def check(reader: Reader) -> None:
     by_kind: dict[tuple[int, str], list[Verdict]] = defaultdict(list)
-    judged: list[tuple[bool, Verdict]] = []
+    judged: dict[bool, list[tuple[bool, Verdict]]] = {False: [], True: []}
     with gzip.open(ROOT / "training/data/sentences-check.jsonl.gz", "rt", encoding="utf-8") as rows:
         for row in map(json.loads, rows):
             verdict = await cited(reader, row["sentence"], [of(one) for one in row["passages"]])
-            judged.append((bool(row["label"]), verdict))
+            judged[row["kind"].startswith("model:")].append((bool(row["label"]), verdict))
             by_kind[row["label"], row["kind"]].append(verdict)
-    print(f"check books: {len(judged)} sentences, {told(judged)}")
+    print(f"check books: {len(judged[False])} sentences, {told(judged[False])}")
+    print(f"  as models write them: {len(judged[True])} sentences, {told(judged[True])}")
     for (label, kind), verdicts in sorted(by_kind.items()):
         passed = mean(one.supported for one in verdicts)
         share = f"{passed:.2f} accepted" if label else f"{1 - passed:.2f} rejected"

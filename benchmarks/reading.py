@@ -20,8 +20,8 @@ import time
 from pathlib import Path
 from typing import Any
 
-from bythebook.embedding.model import Model
-from bythebook.embedding.weights_file import FOLDER
+from bythebook.embedding.minilm import Model
+from bythebook.embedding.onnx_model import FOLDER
 from bythebook.reader import Reader
 from bythebook.settings import Settings
 

@@ -15,11 +15,9 @@ from statistics import mean
 
 from bythebook.ingestion.points import all_points, book_filter
 from bythebook.library import Library
-from bythebook.models.search import SearchQuery
-from bythebook.retrieval import search, together
-from bythebook.retrieval.fusion import Candidate
-from bythebook.retrieval.halves import find_by_meaning, find_by_words
-from bythebook.retrieval.weights import WordWeights
+from bythebook.models.search_messages import SearchQuery
+from bythebook.retrieval import proximity, retriever
+from bythebook.retrieval.hybrid import Candidate, WordWeights, dense_search, lexical_search
 from bythebook.settings import Settings
 from questions import SETS, QuestionSet, hit, load, ndcg, recall
 
@@ -85,9 +83,9 @@ USED = "convex 0.45, by ceiling, and pairs"
 async def gather(library: Library, book_id: str, text: str) -> Evidence:
     store, selection = await library.store(), book_filter(book_id)
     book = await library.known.get(book_id)
-    words = await find_by_words(store, book, WordWeights(), selection, text[:2000])
+    words = await lexical_search(store, book, WordWeights(), selection, text[:2000])
     vector = await library.embedder.embed_query(text[:2000])
-    return Evidence(await find_by_meaning(store, selection, vector, words), words.ceiling)
+    return Evidence(await dense_search(store, selection, vector, words), words.ceiling)
 
 
 def ranked(evidence: Evidence, scores: Sequence[float], passages: dict[str, str]) -> list[str]:
@@ -132,12 +130,12 @@ async def main() -> None:
     options = argparse.ArgumentParser()
     options.add_argument("--data", type=Path, required=True)
     options.add_argument("--work", type=Path, required=True)
-    options.add_argument("--together", type=float, default=together.TOGETHER)
-    options.add_argument("--reach", type=int, default=together.REACH)
-    options.add_argument("--read", type=int, default=search.READ)
+    options.add_argument("--together", type=float, default=proximity.PROXIMITY_WEIGHT)
+    options.add_argument("--reach", type=int, default=proximity.REACH)
+    options.add_argument("--read", type=int, default=retriever.CONSIDERED)
     chosen = options.parse_args()
-    together.TOGETHER, together.REACH = chosen.together, chosen.reach
-    search.READ = chosen.read
+    proximity.PROXIMITY_WEIGHT, proximity.REACH = chosen.together, chosen.reach
+    retriever.CONSIDERED = chosen.read
     sets = [
         load(chosen.data, name, chosen.work, every=4 if name == "squad2" else 1) for name in SETS
     ]

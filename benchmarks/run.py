@@ -25,12 +25,13 @@ from statistics import median
 import numpy as np
 
 from bythebook.index.edge import EdgeStore
-from bythebook.ingestion.plan import make_plan, read_page
+from bythebook.ingestion.plan import make_plan
 from bythebook.ingestion.points import make_point
 from bythebook.library import Library
 from bythebook.models.chunk import DocumentChunk, chunk_id, now
-from bythebook.models.search import SearchQuery
-from bythebook.models.state import IngestionRecord, IngestionState
+from bythebook.models.job import IngestionRecord, IngestionState
+from bythebook.models.search_messages import SearchQuery
+from bythebook.reading.document import PLAIN
 from bythebook.reading.layout import find_book
 from bythebook.settings import Settings
 
@@ -61,7 +62,9 @@ def chunks_of(book_folder: Path, book_id: str) -> list[DocumentChunk]:
     book = find_book(book_folder, book_id)
     empty = IngestionState(book_id=book_id, collection_name="none")
     plan = make_plan(book, empty, "full", MAX_BYTES)
-    pages = (read_page(book, file, plan.placements[file], MAX_BYTES)[1] for file in plan.process)
+    pages = (
+        PLAIN.read(book, file, plan.placements[file], MAX_BYTES).document for file in plan.process
+    )
     return [chunk for page in pages for chunk in page.chunks]
 
 

@@ -1,18 +1,16 @@
 """Attacks every regular expression of the package with long texts made to hold it up.
 
-    python -m scripts.check_patterns [--size 1000] [PART OF A NAME]
+    python -m scripts.check_patterns [PART OF A NAME]
 
-Each expression is searched for in texts of one size and of twice that size. Where twice the text
-takes much more than twice the time, the expression is listed with the text; the status is then 1.
+The steps of each expression are counted in texts of growing size. Where they grow faster than the
+text, the expression is listed with the text; the status is then 1.
 """
 
 from __future__ import annotations
 
 import argparse
 import re
-import signal
 import sys
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import permutations
@@ -21,12 +19,16 @@ from re import _parser  # type: ignore[attr-defined]
 from typing import Any
 
 from scripts.expressions import Expression, expressions
+from scripts.matching_steps import Steps, TooManySteps
 
-SIZE = 1000
-# Below this a time says nothing; above that an attack is broken off.
-NOTICEABLE, TOO_LONG = 0.002, 1.0
-# Twice the text takes twice the time, and four times the time where every place is tried.
-STEEP = 3.0
+SIZES = (120, 240, 480, 960)
+# So many steps for a character are no reason to look on; so many are too many, whatever follows.
+FEW, TOO_MANY = 6, 400
+# Twice the text takes twice the steps, and four times as many where every place is tried, once
+# the text is longer than what a repetition with an end takes.
+GENTLE, STEEP, BOUND = 2.2, 3.0, 400
+# A repetition of a group goes one call deeper for each time.
+DEPTH = 50_000
 SIGNS = " \n\ta1_.,:;-=*#>|<[](){}`~'\"/\\&!@$%^+?\x00é\u200b"
 # Of the signs that an expression names, so many are tried in pairs.
 MOST_NAMED = 8
@@ -37,8 +39,8 @@ ENDS = ("", "\x00", "\n!")
 class Finding:
     place: str
     attack: str
-    seconds: float
-    ratio: float
+    steps: int
+    size: int
 
 
 def attacks(pattern: re.Pattern[Any]) -> Iterator[tuple[str, str, str]]:
@@ -221,68 +223,48 @@ def _is_one_repetition(nodes: list[Any]) -> bool:
     )
 
 
-class _TooLong(Exception):
-    pass
-
-
-def _seconds(expression: Expression, text: str) -> float:
-    pattern = expression.pattern
-    given: Any = text if isinstance(pattern.pattern, str) else text.encode("utf-8")
-
-    def stop(*_: object) -> None:
-        raise _TooLong
-
-    signal.signal(signal.SIGALRM, stop)
-    signal.setitimer(signal.ITIMER_REAL, TOO_LONG)
-    started = time.perf_counter()
+def _steps(expression: Expression, steps: Steps, text: str, most: int) -> int:
+    counted = steps.over(text, most)
     try:
         if expression.anchored:
-            pattern.match(given)
-            pattern.fullmatch(given)
+            counted.match()
+            counted.match(full=True)
         else:  # all that there are, as for `sub`, `split` and `findall`
-            for _ in pattern.finditer(given):
-                pass
-    except _TooLong:
-        return TOO_LONG
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-    return time.perf_counter() - started
+            counted.find_all()
+    except TooManySteps:
+        return most
+    return counted.count
 
 
-def check(expression: Expression, size: int) -> Finding | None:
-    """The worst attack on it, if one works."""
-    worst: Finding | None = None
+def check(expression: Expression) -> Finding | None:
+    """The first attack on it that works."""
+    steps = Steps(expression.pattern)
     for start, repeated, end in attacks(expression.pattern):
-        text = start + repeated * (size // len(repeated)) + end
-        first = _seconds(expression, text)
-        if first < NOTICEABLE:
-            continue
-        first = min(first, _seconds(expression, text))
-        twice = _seconds(expression, start + repeated * (2 * size // len(repeated)) + end)
-        ratio = twice / first
-        if (ratio > STEEP or twice >= TOO_LONG) and (worst is None or first > worst.seconds):
-            worst = Finding(
-                expression.place, f"{start!r} + {repeated!r} * n + {end!r}", first, ratio
-            )
-        if first >= TOO_LONG:
-            break
-    return worst
+        counts = []
+        for size in SIZES:
+            text = start + repeated * (size // len(repeated)) + end
+            counts.append(_steps(expression, steps, text, size * TOO_MANY))
+            if counts[-1] >= size * TOO_MANY or (size > BOUND and counts[-1] > counts[-2] * STEEP):
+                attack = f"{start!r} + {repeated!r} * n + {end!r}"
+                return Finding(expression.place, attack, counts[-1], size)
+            if counts[-1] <= size * FEW or (len(counts) > 1 and counts[-1] <= counts[-2] * GENTLE):
+                break
+    return None
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("part", nargs="?", default="")
-    parser.add_argument("--size", type=int, default=SIZE)
     given = parser.parse_args()
+    sys.setrecursionlimit(DEPTH)
     found = [each for each in expressions() if given.part in each.place]
     findings = []
     for expression in found:
-        if finding := check(expression, given.size):
+        if finding := check(expression):
             findings.append(finding)
             print(
-                f"{finding.place}: {finding.seconds * 1000:.0f} ms for {given.size} characters, "
-                f"{finding.ratio:.1f} times that for twice as many: {finding.attack}\n"
-                f"    {expression.pattern.pattern[:160]!r}"
+                f"{finding.place}: {finding.steps} steps for {finding.size} characters: "
+                f"{finding.attack}\n    {expression.pattern.pattern[:160]!r}"
             )
     print(f"{len(found)} expressions, {len(findings)} that can be held up")
     return 1 if findings else 0

@@ -5,13 +5,14 @@ from __future__ import annotations
 import ast
 import importlib
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, fields, is_dataclass
 from pathlib import Path
 from typing import Any
 
 import bythebook
 from bythebook.grounding.instructions import STEERING
+from bythebook.retrieval.query import defining
 
 PACKAGE = Path(bythebook.__file__).parent
 FUNCTIONS = {"compile", "match", "search", "fullmatch", "sub", "subn", "split", "findall"}
@@ -19,15 +20,13 @@ FUNCTIONS |= {"finditer"}
 ANCHORED = {"match", "fullmatch", "pattern"}
 # Expressions that a function makes of what it is given, with something it may be given.
 MADE_LATER: dict[tuple[str, str], list[str]] = {
-    ("evaluation.outcome", "number"): [r"\s*\[1\]"],
+    ("evaluation.outcomes", "number"): [r"(?<!\s)\s*+\[1\]"],
     ("grounding.instructions", "pattern"): [f"(?im){pattern}" for _, pattern in STEERING],
-    ("language.units", "fence"): [r"(?m)^[ \t]*```[`~]*[ \t]*\n"],
+    ("language.segmentation", "fence"): [r"(?m)^[ \t]*```[`~]*[ \t]*\n"],
     ("reading.markup", "mark"): [r"(?<![^\r\n])[ \t>]*`{3,}[ \t]*(?=\r|\n|\Z)"],
-    ("reading.readers.tokens", "token"): [r"(?i)</script(?=[\s/>])"],
-    ("retrieval.asking", "name"): [
-        r"(?im)(?:\*\*|\b(?:an?|the)\s+\**)node\ b\s*\(?s?\**(?:\s*\([^)]*\))?\s+(?:is|are)\b"
-    ],
-    ("server.rendering.sanitising", "form"): [],
+    ("reading.readers.markup_tokens", "token"): [r"(?i)</script(?=[\s/>])"],
+    ("retrieval.query", "name"): [f"(?im){defining('node b').pattern}"],
+    ("server.rendering.render", "form"): [],
     ("server.schemas", "pattern"): [],
 }
 
@@ -48,15 +47,17 @@ def expressions() -> list[Expression]:
         for file in sorted(PACKAGE.rglob("*.py"))
         if "migrations" not in file.parts and file.name != "__main__.py"
     ]
-    trees = {file: ast.parse(file.read_text(encoding="utf-8")) for file in files}
-    uses = _uses(trees.values())
-    for file, tree in trees.items():
-        parts = file.relative_to(PACKAGE).with_suffix("").parts
-        name = ".".join(part for part in parts if part != "__init__")
+    trees = {_module(file): ast.parse(file.read_text(encoding="utf-8")) for file in files}
+    uses = _uses(trees)
+    for name, tree in trees.items():
         module = importlib.import_module(f"bythebook.{name}".rstrip("."))
+        imported = _imported(tree)
         for known, value in vars(module).items():
+            if known in imported:
+                continue
             for pattern in _patterns_in(value):
-                used = uses.get(known, set()) if isinstance(value, re.Pattern) else set()
+                is_named = isinstance(value, re.Pattern)
+                used = uses.get((name, known), set()) if is_named else set()
                 anchored = bool(used) and used <= ANCHORED
                 key = pattern.pattern, pattern.flags
                 if key not in found or found[key].anchored:
@@ -67,19 +68,36 @@ def expressions() -> list[Expression]:
     return list(found.values())
 
 
-def _uses(trees: Iterable[ast.Module]) -> dict[str, set[str]]:
-    """What is done with each name: NAME.search and the like."""
-    found: dict[str, set[str]] = {}
-    for tree in trees:
+def _module(file: Path) -> str:
+    parts = file.relative_to(PACKAGE).with_suffix("").parts
+    return ".".join(part for part in parts if part != "__init__")
+
+
+def _imported(tree: ast.Module) -> dict[str, tuple[str, str]]:
+    """Names from other modules of the package: where they come from."""
+    return {
+        alias.asname or alias.name: (node.module.removeprefix("bythebook."), alias.name)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("bythebook.")
+        for alias in node.names
+        if node.module
+    }
+
+
+def _uses(trees: dict[str, ast.Module]) -> dict[tuple[str, str], set[str]]:
+    """What is done with each name of each module: NAME.search and the like."""
+    found: dict[tuple[str, str], set[str]] = {}
+    for module, tree in trees.items():
+        imported = _imported(tree)
+        plain = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Attribute)}
         for node in ast.walk(tree):
             if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
-                found.setdefault(node.value.id, set()).add(node.attr)
-            elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
-                found.setdefault(node.id, set())
-            if isinstance(node, ast.Call):
-                for given in (*node.args, *(keyword.value for keyword in node.keywords)):
-                    if isinstance(given, ast.Name):  # handed on to who knows whom
-                        found.setdefault(given.id, set()).add("*")
+                name = node.value.id
+                found.setdefault(imported.get(name, (module, name)), set()).add(node.attr)
+            is_read = isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)
+            if isinstance(node, ast.Name) and is_read and id(node) not in plain:
+                # Handed on to who knows whom.
+                found.setdefault(imported.get(node.id, (module, node.id)), set()).add("*")
     return found
 
 

@@ -17,7 +17,7 @@ from bythebook.keys import Keys
 from bythebook.library import Library
 from bythebook.models.conversation import Turn
 from bythebook.settings import Settings
-from bythebook.threads.threads import Threads
+from bythebook.threads import Threads
 
 SESSION = "00000000-0000-4000-8000-000000000001"
 PAGES = {

@@ -12,8 +12,8 @@ from pathlib import Path
 from rich.console import Console
 
 from bythebook.agent.assistant import Assistant
-from bythebook.cli import answers
-from bythebook.cli.demo import QUESTION, UNCOVERED
+from bythebook.cli import answer_view
+from bythebook.cli.ask_command import QUESTION, UNCOVERED
 from bythebook.library import Library, sample_book
 from bythebook.settings import Settings
 
@@ -31,9 +31,9 @@ async def main(home: Path) -> None:
         for question in (QUESTION, UNCOVERED):
             printed = io.StringIO()
             plain = Console(file=printed, width=WIDTH, highlight=False)
-            setattr(answers, "out", lambda plain=plain: plain)  # noqa: B010
+            setattr(answer_view, "out", lambda plain=plain: plain)  # noqa: B010
             with redirect_stdout(printed):
-                await answers.show(assistant.stream(question), verbose=False)
+                await answer_view.show(assistant.stream(question), verbose=False)
             picture.print(f'[bold]$ bythebook ask "{question}"[/bold]\n')
             picture.print(printed.getvalue(), markup=False)
     TARGET.parent.mkdir(exist_ok=True)

@@ -1,4 +1,4 @@
-"""Writes the tables of docs/reliability.md from what the suites measured.
+"""Writes the tables of docs/engineering/reliability.md from what the suites measured.
 
     BYTHEBOOK_FAULT_TALLY=benchmarks/data/faults.jsonl make test-faults
     python benchmarks/endurance.py --out benchmarks/data/endurance.jsonl
@@ -18,7 +18,7 @@ from typing import Any
 
 ROOT = Path(__file__).parent.parent
 DATA = ROOT / "benchmarks" / "data"
-PAGE = ROOT / "docs" / "reliability.md"
+PAGE = ROOT / "docs" / "engineering" / "reliability.md"
 COUNTED = (
     "injected",
     "requests",
@@ -92,7 +92,7 @@ def waited_table(lines: list[Line]) -> str:
 
 
 def overload_table(lines: list[Line]) -> str:
-    head = ["sent at once", "taken at once", "answered", "told 503", "told 429", "anything else"]
+    head = ["sent at once", "taken at once", "answered", "got 503", "got 429", "anything else"]
     head += ["answered of 5 afterwards"]
     rows = []
     for line in lines:

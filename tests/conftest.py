@@ -18,16 +18,23 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 
 from booktext import WriteBook
 from bythebook.database.engine import open_database
-from bythebook.embedding import model
+from bythebook.embedding import minilm
 from bythebook.library import Library, sample_book
 from bythebook.settings import Settings
+from extent import EXAMPLES
 from postgres_server import new_database, postgres_server
 from qdrant_server import qdrant_server
 from redis_server import RedisServer
 from shared_server import room_in_memory, shared_folder
 from standins.llm_server import LlmServer, running_llm
 
-settings.register_profile("bythebook", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+# `make test` looks at fewer cases than `make test-full`.
+settings.register_profile(
+    "bythebook",
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow],
+    max_examples=EXAMPLES,
+)
 settings.load_profile("bythebook")
 
 
@@ -43,6 +50,19 @@ def pytest_configure() -> None:
         sys.dont_write_bytecode = False
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if not {"postgres_url", "qdrant_url", "redis_url"}.isdisjoint(fixtures_of(item)):
+            item.add_marker("servers")
+
+
+def fixtures_of(item: pytest.Item) -> list[str]:
+    """Also `database_url`, which asks for the server by itself."""
+    given = getattr(getattr(item, "callspec", None), "params", {})
+    asked: list[str] = [*getattr(item, "fixturenames", [])]
+    return [*asked, "postgres_url"] if given.get("database_url") == "postgresql" else asked
+
+
 @pytest.fixture(autouse=True)
 def _own_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """No test reads the person's settings or writes to the person's books."""
@@ -53,6 +73,8 @@ def _own_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("BYTHEBOOK_READER", "off")
     # A scripted model says what it says once.
     monkeypatch.setenv("BYTHEBOOK_REPAIR", "false")
+    # Each library would start a process for its first file, which takes half a second.
+    monkeypatch.setenv("BYTHEBOOK_SANDBOX", "false")
 
 
 @pytest.fixture
@@ -61,11 +83,17 @@ def with_reader(_own_environment: None, monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.delenv("BYTHEBOOK_READER")
 
 
+@pytest.fixture
+def with_sandbox(_own_environment: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Files are read in a process with limits, as they are for everybody."""
+    monkeypatch.delenv("BYTHEBOOK_SANDBOX")
+
+
 @pytest.fixture(scope="session", autouse=True)
 def _one_model() -> Iterator[None]:
     """The built-in model is read and checked once for each worker, not for each library."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(model, "_open", cache(model._open))
+        patch.setattr(minilm, "Model", cache(minilm.Model))
         yield
 
 
@@ -137,10 +165,20 @@ async def _ingest_sample(home: Path) -> None:
 
 
 @pytest.fixture
-def sample_home(ingested_sample: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A home with the sample book in it, to ask and not to change."""
+def sample_home(
+    ingested_sample: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> Iterator[Path]:
+    """A home with the sample book in it, to ask and not to ingest into.
+
+    What a test asked and said is gone from the database before the next one.
+    """
+    database = ingested_sample / "bythebook.db"
+    before = shutil.copyfile(database, tmp_path / "before.db")
     monkeypatch.setenv("BYTHEBOOK_HOME", str(ingested_sample))
-    return ingested_sample
+    yield ingested_sample
+    for beside in ("-wal", "-shm"):
+        database.with_name(database.name + beside).unlink(missing_ok=True)
+    shutil.copyfile(before, database)
 
 
 @pytest.fixture

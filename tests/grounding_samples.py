@@ -10,10 +10,10 @@ from functools import cache
 from pathlib import Path
 
 import bythebook
-from bythebook.ingestion.plan import make_plan, read_page
-from bythebook.language.pieces import pieces_of, readable
-from bythebook.language.sentences import split_sentences
-from bythebook.models.state import IngestionState
+from bythebook.ingestion.plan import make_plan
+from bythebook.language.segmentation import pieces_of, readable, split_sentences
+from bythebook.models.job import IngestionState
+from bythebook.reading.document import PLAIN
 from bythebook.reading.layout import find_book
 
 BOOK = Path(bythebook.__file__).parent / "sample_book"
@@ -34,7 +34,9 @@ def passages() -> list[tuple[str, str]]:
     plan = make_plan(
         book, IngestionState(book_id="sample", collection_name="none"), "full", MAX_BYTES
     )
-    pages = (read_page(book, file, plan.placements[file], MAX_BYTES)[1] for file in plan.process)
+    pages = (
+        PLAIN.read(book, file, plan.placements[file], MAX_BYTES).document for file in plan.process
+    )
     return [(chunk.metadata.source_file, chunk.text) for page in pages for chunk in page.chunks]
 
 

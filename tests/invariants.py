@@ -1,4 +1,4 @@
-"""Everything S3 says must hold for an index, checked against what is really in it."""
+"""All that must hold between the passages of an index, checked against what is really in it."""
 
 from __future__ import annotations
 

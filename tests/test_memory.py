@@ -12,10 +12,10 @@ from pathlib import Path
 
 import pytest
 
-from bythebook import memory
-from bythebook.embedding.weights_file import FOLDER
+from bythebook import runtime
+from bythebook.embedding.onnx_model import FOLDER
 from bythebook.index.edge import EdgeStore
-from bythebook.memory import give_back_freed, give_back_pages
+from bythebook.runtime import give_back_freed, give_back_pages
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="other systems have no such calls")
 
@@ -81,7 +81,7 @@ def test_a_system_that_does_not_tell_what_is_mapped(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     content = mapped(tmp_path / "index" / "page.dat")
-    monkeypatch.setattr(memory, "_MAPPINGS", tmp_path / "none")
+    monkeypatch.setattr(runtime, "_MAPPINGS", tmp_path / "none")
     give_back_pages(tmp_path / "index")
     assert content[-1:] == b"z"
 
@@ -105,7 +105,7 @@ def test_the_model_is_held_once() -> None:
     code = """
         from pathlib import Path
         import numpy, onnxruntime, tokenizers
-        from bythebook.embedding.weights_file import FOLDER
+        from bythebook.embedding.onnx_model import FOLDER
         from bythebook.embedding.minilm import Model
 
         def own():

@@ -9,8 +9,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import AsyncIterator, Callable
-from dataclasses import replace
+from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
@@ -18,14 +17,14 @@ import pytest
 from bythebook import Library
 from bythebook.errors import InputError, Overloaded
 from bythebook.models.job import IngestionJob
-from bythebook.processes import ATTEMPTS, Processes
 from bythebook.reading.layout import find_book
+from bythebook.runtime import ATTEMPTS, Processes
 from bythebook.settings import Settings
 from workers.fleet import write_lessons
 
 PARENT = """
 import asyncio, os
-from bythebook.processes import Processes
+from bythebook.runtime import Processes
 
 async def main():
     print(await Processes().run(os.getpid), flush=True)
@@ -86,8 +85,8 @@ async def test_an_ingest_survives_the_death_of_its_process(tmp_path: Path) -> No
     write_lessons(tmp_path / "book", 60)
     async with await Library.open(Settings(home=tmp_path / "home")) as library:
         library.stay_in_background()
-        assert library._processes is not None
-        process = await library._processes.run(os.getpid)
+        assert library.processes is not None
+        process = await library.processes.run(os.getpid)
         killed: list[int] = []
 
         def kill_once(job: IngestionJob) -> None:
@@ -99,26 +98,6 @@ async def test_an_ingest_survives_the_death_of_its_process(tmp_path: Path) -> No
         assert 0 < killed[0] < 60
         assert (job.status, job.files_processed, job.files_failed) == ("completed", 60, 0)
         assert (await library.book()).total_chunks == job.chunks_created
-
-
-async def test_a_file_that_kills_its_reader_is_skipped_and_named(tmp_path: Path) -> None:
-    book = find_book(write_lessons(tmp_path / "book", 40))
-    deadly = book.files[20]
-    async with await Library.open(Settings(home=tmp_path / "home")) as library:
-        library.stay_in_background()
-        processes = library._processes
-        assert processes is not None
-
-        async def read(work: Callable[..., object], *args: object) -> object:
-            return await (
-                processes.run(os._exit, 1) if deadly in args else processes.run(work, *args)
-            )
-
-        job = await library.job_table.start(book.book_id, "incremental", str(book.root))
-        done = await replace(library.ingestion(book, job), reading=read).run()
-        assert (done.status, done.files_processed, done.files_failed) == ("completed", 39, 1)
-        (told,) = done.warnings
-        assert told.startswith(f"{deadly}: A process that reads")
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="needs a signal that can't be caught")

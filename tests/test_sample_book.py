@@ -7,8 +7,8 @@ import re
 from pathlib import Path
 
 from bythebook.library import Library, sample_book
-from bythebook.models.search import SearchQuery
-from bythebook.reading.frontmatter import read_front_matter
+from bythebook.models.search_messages import SearchQuery
+from bythebook.reading.metadata import read_front_matter
 from invariants import check_invariants
 
 QUESTIONS = Path(__file__).parent / "data" / "sample_questions.jsonl"

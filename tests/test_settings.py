@@ -30,7 +30,7 @@ def test_a_dotenv_file_is_read(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) 
 
 
 def test_keys_are_not_shown(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("OPENAI_API_KEY", "sk-very-secret")
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-very-secret-" + "x" * 40)
     assert "very-secret" not in repr(load_settings())
 
 

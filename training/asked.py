@@ -17,7 +17,7 @@ import json
 from pathlib import Path
 
 from bythebook.library import Library
-from bythebook.models.search import SearchQuery
+from bythebook.models.search_messages import SearchQuery
 from bythebook.settings import Settings
 from training.books import BOOKS, BookPassage
 from training.packets import LETTERS, PACKET_CHARACTERS, Row, keep, lines, shown

@@ -15,8 +15,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from bythebook.ingestion.plan import make_plan, read_page
-from bythebook.models.state import IngestionState
+from bythebook.ingestion.plan import make_plan
+from bythebook.models.job import IngestionState
+from bythebook.reading.document import PLAIN
 from bythebook.reading.layout import find_book
 
 # Name → repository or source distribution, licence of the text. `../shared/data/README.md` says
@@ -113,7 +114,7 @@ def passages(book: str, folder: Path) -> Iterator[BookPassage]:
     plan = make_plan(found, state, "full", MAX_BYTES)
     number = 0
     for file in plan.process:
-        for chunk in read_page(found, file, plan.placements[file], MAX_BYTES)[1].chunks:
+        for chunk in PLAIN.read(found, file, plan.placements[file], MAX_BYTES).document.chunks:
             yield BookPassage(
                 book,
                 number,

@@ -14,12 +14,11 @@ import json
 from pathlib import Path
 from typing import Any
 
-from bythebook.evaluation.folder import json_lines, read_folder
-from bythebook.evaluation.question import Question
-from bythebook.language.followup import standalone
+from bythebook.evaluation.dataset import QUERIES, Question, json_lines, read_folder
+from bythebook.evaluation.decision_quality import LONGEST
+from bythebook.language.query_rewrite import rewrite_standalone
 from bythebook.library import Library
-from bythebook.models.search import SearchQuery
-from bythebook.retrieval.labelled import LONGEST, QUERIES
+from bythebook.models.search_messages import SearchQuery
 from bythebook.settings import Settings
 
 # anthropic_docs is not among them: it judges the product, so nothing may be trained on it.
@@ -36,7 +35,7 @@ def asked_of(question: Question) -> str:
 async def ask(
     library: Library, book: str, question: Question, row: dict[str, Any]
 ) -> dict[str, Any]:
-    query = standalone(question.text, list(question.history)).query[:LONGEST]
+    query = rewrite_standalone(question.text, list(question.history)).query[:LONGEST]
     found = await library.search(
         SearchQuery(text=query, book_id=book, hardware_tier_filter=4, limit=PASSAGES)
     )

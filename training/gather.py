@@ -21,8 +21,7 @@ import bm25s
 import numpy as np
 from tokenizers import Tokenizer
 
-from bythebook.reader.network import LONGEST_ASKED, LONGEST_HEADING
-from bythebook.reader.windows import windows
+from bythebook.reader.network import LONGEST_ASKED, LONGEST_HEADING, windows
 from training.books import BOOKS, CHECK_BOOKS, BookPassage, passages, unpack
 from training.made import Maker
 from training.rows import (

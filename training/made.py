@@ -11,8 +11,8 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from bythebook.language.pieces import pieces_of, readable
-from bythebook.language.wording import Dictionary, definition_question, heading_question
+from bythebook.language.question_templates import Dictionary, definition_question, heading_question
+from bythebook.language.segmentation import pieces_of, readable
 from training.books import BookPassage
 
 NUMBER = re.compile(r"(?<![\w.\-])\d+(?:\.\d+)?(?![\w\-]|\.\d)")

@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Any
 
 from bythebook.index.sparse import document_terms, query_terms
-from bythebook.reader.windows import evidence_units
+from bythebook.reader.network import evidence_units
 from training.books import BOOKS, CHECK_BOOKS, DOCUMENTATION, BookPassage, passages, unpack
 
 SEED = 20261118

@@ -16,8 +16,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from bythebook.grounding.connective import is_connective
-from bythebook.language.units import split_units
+from bythebook.grounding.verifier import is_connective
+from bythebook.language.segmentation import split_units
 
 Head = Literal["answers", "supports"]
 Part = Literal["train", "judge", "check"]

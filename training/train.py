@@ -37,8 +37,6 @@ SMOOTHING, EVIDENCE_WEIGHT, NO_EVIDENCE_WEIGHT = 0.005, 2.0, 0.2
 SURE = 7.0
 # Between these steps it is measured how long one takes: the first ones are slow.
 WARM, TIMED = 60, 160
-# The share of rows made by rule in each pass: they are many and alike.
-MADE_SHARE = 0.4
 
 
 def autocast() -> torch.autocast:
@@ -141,11 +139,11 @@ def repeated(rows: Rows, chosen: np.ndarray) -> np.ndarray:
     return np.repeat(chosen, rows.weight[chosen].astype(int))
 
 
-def drawn(rows: Rows, public: float, seed: int) -> np.ndarray:
+def drawn(rows: Rows, public: float, made: float, seed: int) -> np.ndarray:
     """The rows of one pass: all of our own and of the question sets, a share of the others."""
     known = (rows.part == TRAIN) & (rows.label != UNKNOWN)
     asked = ("own", "clapnq_dev", "mtrag_un", "squad2", "begin")
-    shares = {**dict.fromkeys(asked, 1.0), "made": MADE_SHARE}
+    shares = {**dict.fromkeys(asked, 1.0), "made": made}
     share = np.array([shares.get(name, public) for name in rows.sets])[rows.set]
     lucky = np.random.default_rng(100 + seed).random(len(share)) < share
     return repeated(rows, np.flatnonzero(known & lucky))
@@ -160,7 +158,7 @@ def train_large(rows: Rows, reader: Reader, rate: float, how: argparse.Namespace
     plan = [
         batch
         for n, share in enumerate(np.linspace(first, last, how.passes), how.passes * how.seed)
-        for batch in batches(rows.length, drawn(rows, share, seed=n), how.pieces, seed=n)
+        for batch in batches(rows.length, drawn(rows, share, how.made, seed=n), how.pieces, seed=n)
     ]
     schedule = Schedule(reader, rate, len(plan), how.seconds)
     print(f"{sum(map(len, plan))} rows, {len(plan)} steps", flush=True)
@@ -306,6 +304,9 @@ def main() -> None:
         nargs=2,
         default=[1.0, 0.2],
         help="the share of public rows in the first and in the last pass",
+    )
+    options.add_argument(
+        "--made", type=float, default=0.4, help="the share of rows made by rule: many and alike"
     )
     options.add_argument("--passes", type=int, default=2)
     options.add_argument("--rate", type=float)

@@ -12,9 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from bythebook.ingestion.plan import make_plan, read_page
+from bythebook.ingestion.plan import make_plan
 from bythebook.models.chunk import DocumentChunk, chunk_id
-from bythebook.models.state import IngestionState
+from bythebook.models.job import IngestionState
+from bythebook.reading.document import PLAIN
 from bythebook.reading.layout import find_book
 
 DOCS, MDN = "docs", "mdn"
@@ -90,7 +91,9 @@ def chunks_of(folder: Path) -> list[DocumentChunk]:
     book = find_book(folder, "book")
     empty = IngestionState(book_id="book", collection_name="none")
     plan = make_plan(book, empty, "full", MAX_BYTES)
-    pages = (read_page(book, file, plan.placements[file], MAX_BYTES)[1] for file in plan.process)
+    pages = (
+        PLAIN.read(book, file, plan.placements[file], MAX_BYTES).document for file in plan.process
+    )
     return [chunk for page in pages for chunk in page.chunks]
 
 

@@ -39,9 +39,8 @@ NOTES = """\
 - Peak memory is the most that the process held (VmHWM), opening the stored index included. It
   counts mapped files, which the system takes back when it needs the room; *held* is what it can't
   take back (RssAnon), after the searches.
-- *As the command line starts*: `bythebook ask` and `bythebook search` let a second process load the
-  model on another core while they import the rest, and so does `ahead.begin()` in the adapter here.
-  The peak memory is that of one process which does everything.
+- *As the command line started* (reports before 2026-11-18): a second process loaded the model while
+  the first imported the rest. It is gone: an answer took 5 % less by it.
 - Only bythebook answers without a language model; for the others the first search result counts.
 - ± after a quality: by how much the difference would be off, 19 times in 20, for being measured on
   no more than these questions.

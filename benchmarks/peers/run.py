@@ -23,9 +23,9 @@ from typing import Any
 
 from peers.books import prepare
 from peers.peer import PEERS, PeerFailed
-from peers.report import write_report
+from peers.ratios import Results
+from peers.report import judged, write_report
 from peers.steps import STEPS, Bench, applies, measured
-from peers.summary import write_summary
 from rounding import rounded
 
 HERE = Path(__file__).resolve().parent
@@ -50,6 +50,21 @@ def keep(peer: str, results: dict[str, Any]) -> None:
         f"{json.dumps(step)}: {json.dumps(rounded(done, 5))}" for step, done in results.items()
     )
     file.write_text("{\n" + ",\n".join(steps) + "\n}\n", encoding="utf-8")
+
+
+HEAD = """\
+# Results
+
+Written by `make bench-peers`: what was asked for, where it was measured. All other figures, plots,
+the machines and how to read the rows are in the report of each machine. bythebook alone:
+[ALONE.md](ALONE.md) (`make bench`); as a book grows: [GROWTH.md](GROWTH.md)."""
+
+
+def write_summary(file: Path, machines: dict[str, Results]) -> None:
+    parts = [HEAD]
+    for name, results in machines.items():
+        parts += [f"## {name}", f"[Report](peers/{name}/RESULTS.md)", judged(results, whole=False)]
+    file.write_text("\n\n".join(parts) + "\n", encoding="utf-8")
 
 
 def main() -> None:

@@ -105,25 +105,20 @@ def _again(bench: Bench, home: str, folder: Path, question: str = "") -> Result:
 
 
 def _starts(bench: Bench, home: str) -> Result:
-    """From starting the process to the first result. bythebook also to the first answer, and both
-    as its command line has them: with the model loaded by a second process meanwhile (`ahead`)."""
+    """From starting the process to the first result; bythebook also to the first answer."""
     question = "How do I configure this for a deployment?"
     ours = bench.peer.library == "bythebook"
     result: Result = {}
     for name in ("first_result", "first_answer") if ours else ("first_result",):
         asked = {"home": home, "question": question, "answer": name == "first_answer"}
-        times: dict[str, list[Result]] = {"": [], "ahead": []} if ours else {bench.peer.setup: []}
+        runs: list[Result] = []
         for _ in range(STARTS):
-            for setup, runs in times.items():
-                with bench.running(setup) as peer:
-                    runs.append(peer.ask("first", **asked))
-        plain, *others = times.values()
+            with bench.running("" if ours else bench.peer.setup) as peer:
+                runs.append(peer.ask("first", **asked))
         result[name] = {
-            "seconds": median(run["since_start"] for run in plain),
-            "peak_mb": median(run["peak_mb"] for run in plain),
+            "seconds": median(run["since_start"] for run in runs),
+            "peak_mb": median(run["peak_mb"] for run in runs),
         }
-        for runs in others:
-            result[name]["ahead_s"] = median(run["since_start"] for run in runs)
     return result
 
 

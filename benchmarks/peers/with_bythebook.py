@@ -2,13 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-
-if sys.argv[1:] == ["ahead"]:  # what `bythebook ask` and `bythebook search` begin with
-    from bythebook.__main__ import begin_to_ask
-
-    begin_to_ask()
-
 import asyncio
 import time
 from pathlib import Path
@@ -17,7 +10,7 @@ from typing import Any
 from child import Hit, serve
 
 from bythebook import Library
-from bythebook.models.search import SearchQuery
+from bythebook.models.search_messages import SearchQuery
 from bythebook.settings import Settings
 
 BOOK = "book"
@@ -33,7 +26,7 @@ class Bythebook:
     def load(self, changes: bool) -> None:
         import bythebook.ingestion.ingest
         import bythebook.ingestion.jobs
-        import bythebook.ingestion.lock
+        import bythebook.ingestion.locks
         import bythebook.sources
 
         if changes:
@@ -65,14 +58,17 @@ class Bythebook:
 
     def raw(self, folder: Path) -> dict[str, Any]:
         """The embedder alone on the very texts that an ingest of this folder embeds."""
-        from bythebook.ingestion.plan import make_plan, read_page
-        from bythebook.models.state import IngestionState
+        from bythebook.ingestion.plan import make_plan
+        from bythebook.models.job import IngestionState
+        from bythebook.reading.document import PLAIN
         from bythebook.reading.layout import find_book
 
         book = find_book(folder, BOOK)
         most = self.library.settings.max_file_mb * 1_000_000
         plan = make_plan(book, IngestionState(book_id=BOOK, collection_name="none"), "full", most)
-        pages = [read_page(book, file, plan.placements[file], most)[1] for file in plan.process]
+        pages = [
+            PLAIN.read(book, file, plan.placements[file], most).document for file in plan.process
+        ]
         texts = [chunk.embedded_text for page in pages for chunk in page.chunks]
         embedder = self.library.embedder
         self.loop.run_until_complete(embedder.embed_documents(texts[:8]))
@@ -87,7 +83,7 @@ class Bythebook:
     async def _fill(self, chunks: list[dict[str, Any]], vectors: Any) -> None:
         from bythebook.ingestion.points import make_point
         from bythebook.models.chunk import DocumentChunk, now
-        from bythebook.models.state import IngestionRecord
+        from bythebook.models.job import IngestionRecord
 
         library, written_at = self.library, now()
         model = library.embedder.name

@@ -95,10 +95,10 @@ class Haystack:
         self.store.delete_documents(list(gone))
         if new or gone:
             self.store.save_to_disk(str(self.file))
-        told: dict[str, Any] = {"chunks": len(chunks)}
+        figures: dict[str, Any] = {"chunks": len(chunks)}
         if self.shared:
-            return told | shared_embedder().counts
-        return told | {"afterwards": lambda: counts_of([one.content or "" for one in chunks])}
+            return figures | shared_embedder().counts
+        return figures | {"afterwards": lambda: counts_of([one.content or "" for one in chunks])}
 
     reingest = ingest
 

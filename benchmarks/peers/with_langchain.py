@@ -88,10 +88,10 @@ class LangChain:
         )  # fmt: skip
         if done["num_added"] or done["num_deleted"]:
             self._keep(chunks)
-        told: dict[str, Any] = {"chunks": len(chunks)}
+        figures: dict[str, Any] = {"chunks": len(chunks)}
         if isinstance(self.embedder, Shared):
-            return told | self.embedder.shared.counts
-        return told | {"afterwards": lambda: counts_of([one.page_content for one in chunks])}
+            return figures | self.embedder.shared.counts
+        return figures | {"afterwards": lambda: counts_of([one.page_content for one in chunks])}
 
     reingest = ingest
 

@@ -12,7 +12,7 @@ const { checked, checkTogether } = require("./options.js");
  */
 function bythebookPlugin(context, options) {
   checkTogether(options.server, context.siteConfig.url);
-  const { server, key, book, title, theme, button } = options;
+  const { server, key, book, title, theme, mode, button } = options;
 
   return {
     name: "docusaurus-plugin-bythebook",
@@ -32,6 +32,7 @@ function bythebookPlugin(context, options) {
         "data-book": book,
         "data-key": key,
         "data-title": title,
+        "data-mode": mode === "float" ? undefined : mode,
         "data-theme": theme === "auto" ? undefined : theme,
       };
       const given = Object.fromEntries(Object.entries(attributes).filter(([, value]) => value));

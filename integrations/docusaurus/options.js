@@ -9,11 +9,13 @@
  * @property {string} [book] Id of the book; else the reader chooses among those of the key.
  * @property {string} [title] Text of the button, and heading of the chat.
  * @property {"auto" | "light" | "dark"} [theme] As the site is (auto), or always so.
+ * @property {"float" | "panel"} [mode] What the button opens: the chat in the corner, or a side panel.
  * @property {boolean} [button] Whether there is a button on every page; true unless said.
  */
 
-const TEXTS = ["server", "key", "book", "title", "theme"];
+const TEXTS = ["server", "key", "book", "title", "theme", "mode"];
 const THEMES = ["auto", "light", "dark"];
+const MODES = ["float", "panel"];
 const LOOPBACK = ["localhost", "127.0.0.1", "[::1]"];
 const NEW_KEY = "Make one with `bythebook keys create site --publishable --book BOOK --origin SITE`.";
 const EXAMPLE = "Give where `bythebook serve` answers, such as https://ask.example.org.";
@@ -55,9 +57,10 @@ function checked(given) {
     if (!TEXTS.includes(name) && name !== "button" && name !== "id") refuse(`there is no option ${name}. Take it out, or correct its name.`);
     if (TEXTS.includes(name) && value != null && typeof value !== "string") refuse(`${name}: a text is expected. Put it in quotes.`);
   }
-  const { id, server, key, theme, button, ...others } = /** @type {any} */ (given);
+  const { id, server, key, theme, mode, button, ...others } = /** @type {any} */ (given);
   if (!server) refuse(`server is missing. ${EXAMPLE}`);
   if (theme != null && !THEMES.includes(theme)) refuse(`theme: ${theme} is unknown. Give auto, light or dark.`);
+  if (mode != null && !MODES.includes(mode)) refuse(`mode: ${mode} is unknown. Give float or panel.`);
   if (button != null && typeof button !== "boolean") refuse("button: true or false is expected. Leave it out for true.");
   const address = checkedServer(server);
   if (!key && !LOOPBACK.includes(address.hostname)) refuse(`key is missing; ${address.origin} can't be asked without one. ${NEW_KEY}`);
@@ -67,6 +70,7 @@ function checked(given) {
     server: address.href.replace(/\/+$/, ""),
     key: key ? checkedKey(key) : undefined,
     theme: theme ?? "auto",
+    mode: mode ?? "float",
     button: button ?? true,
   };
 }

@@ -12,43 +12,47 @@ if TYPE_CHECKING:
     from bythebook.library import sample_book as sample_book
     from bythebook.models.answer import Answer as Answer
     from bythebook.models.answer import Citation as Citation
-    from bythebook.models.book import BookInfo as BookInfo
+    from bythebook.models.chunk import BookInfo as BookInfo
     from bythebook.models.chunk import DocumentChunk as DocumentChunk
     from bythebook.models.chunk import DocumentMetadata as DocumentMetadata
     from bythebook.models.conversation import Conversation as Conversation
+    from bythebook.models.conversation import ConversationState as ConversationState
     from bythebook.models.job import IngestionJob as IngestionJob
+    from bythebook.models.job import IngestionRecord as IngestionRecord
+    from bythebook.models.job import IngestionState as IngestionState
     from bythebook.models.passage import Passage as Passage
-    from bythebook.models.search import SearchFilters as SearchFilters
-    from bythebook.models.search import SearchQuery as SearchQuery
-    from bythebook.models.search import SearchResponse as SearchResponse
-    from bythebook.models.search import SearchResult as SearchResult
-    from bythebook.models.state import IngestionRecord as IngestionRecord
-    from bythebook.models.state import IngestionState as IngestionState
-    from bythebook.retrieval.search import Found as Found
+    from bythebook.models.search_messages import SearchFilters as SearchFilters
+    from bythebook.models.search_messages import SearchQuery as SearchQuery
+    from bythebook.models.search_messages import SearchResponse as SearchResponse
+    from bythebook.models.search_messages import SearchResult as SearchResult
+    from bythebook.retrieval.retriever import Found as Found
     from bythebook.settings import Settings as Settings
+    from bythebook.settings.agent import AgentConfig as AgentConfig
 
 __version__ = "0.1.0"
 
 # Loaded when first used, so that a command pays only for what it needs.
 _PUBLIC = {
+    "AgentConfig": "settings.agent",
     "Answer": "models.answer",
     "Assistant": "agent.assistant",
     "BookError": "errors",
-    "BookInfo": "models.book",
+    "BookInfo": "models.chunk",
     "Citation": "models.answer",
     "Conversation": "models.conversation",
+    "ConversationState": "models.conversation",
     "DocumentChunk": "models.chunk",
     "DocumentMetadata": "models.chunk",
-    "Found": "retrieval.search",
+    "Found": "retrieval.retriever",
     "IngestionJob": "models.job",
-    "IngestionRecord": "models.state",
-    "IngestionState": "models.state",
+    "IngestionRecord": "models.job",
+    "IngestionState": "models.job",
     "Library": "library",
     "Passage": "models.passage",
-    "SearchFilters": "models.search",
-    "SearchQuery": "models.search",
-    "SearchResponse": "models.search",
-    "SearchResult": "models.search",
+    "SearchFilters": "models.search_messages",
+    "SearchQuery": "models.search_messages",
+    "SearchResponse": "models.search_messages",
+    "SearchResult": "models.search_messages",
     "Settings": "settings",
     "sample_book": "library",
 }

@@ -1,7 +1,6 @@
 """Errors a person may see: one sentence that says what happened, one that says what to do.
 
-Codes E001 to E006 are those of the command line's contract; every code maps to one exit status and
-one HTTP status, so that no caller has to translate.
+Every code maps to one exit status and one HTTP status, so that no caller has to translate.
 """
 
 from __future__ import annotations
@@ -82,14 +81,14 @@ class BusyError(BookError):
 
 
 class KeyRefused(BookError):
-    """There is no key, or it is wrong, expired or revoked."""
+    """The key is missing, wrong, expired or revoked."""
 
     code = "E008"
     http_status = 401
 
 
 class NotAllowed(BookError):
-    """The key is good, but not for this."""
+    """The key is valid, but not for this."""
 
     code = "E009"
     http_status = 403
@@ -110,7 +109,7 @@ class TooLarge(BookError):
 
 
 class Overloaded(BookError):
-    """The service has its hands full, or is about to stop."""
+    """The service is overloaded or about to stop."""
 
     code = "E012"
     http_status = 503
@@ -121,3 +120,17 @@ class SourceError(BookError):
 
     code = "E013"
     http_status = 502
+
+
+class TooSlow(BookError):
+    """A request did not arrive completely in time."""
+
+    code = "E014"
+    http_status = 408
+
+
+class DiskFull(StoreError):
+    """There is no room to write; existing data can still be read."""
+
+    code = "E015"
+    http_status = 507

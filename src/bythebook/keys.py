@@ -13,16 +13,15 @@ from typing import Any
 from sqlalchemy import ColumnElement, insert, literal, or_, select, update
 from sqlalchemy.ext.asyncio import AsyncEngine
 
+from bythebook.database.session import look_up, reading, transaction
 from bythebook.database.tables import keys
-from bythebook.database.transaction import look_up, reading, transaction
 from bythebook.errors import BookNotFound, InputError, KeyRefused
-from bythebook.models.book_id import check_book_id
 from bythebook.models.chunk import now
-from bythebook.models.key import SCOPES, ApiKey, Scope
-from bythebook.models.origin import checked_origin
+from bythebook.models.key import SCOPES, ApiKey, Scope, checked_origin
+from bythebook.models.values import check_book_id
 
 MAX_NAME = 100
-NEW_KEY = "Make one with `bythebook keys create NAME`."
+NEW_KEY = "Create one with `bythebook keys create NAME`."
 
 # A key that anybody can read in a page looks different from one that must stay secret.
 _SECRET, _PUBLISHABLE = "btb", "btbp"
@@ -41,20 +40,20 @@ class Keys:
     def __init__(self, engine: AsyncEngine) -> None:
         self.engine = engine
 
-    async def create(
+    def draft(
         self,
         name: str,
         scopes: Sequence[Scope],
         books: Sequence[str] | None = None,
         expires_at: datetime | None = None,
         origins: Sequence[str] | None = None,
-    ) -> tuple[ApiKey, str]:
-        """A new key, and the text to send; nobody can get that text again. With `origins` it is
-        one for web pages."""
+    ) -> ApiKey:
+        """A key that could be created; raises what is wrong. With `origins` it is one for web
+        pages."""
         created_at = now()
         if origins is not None:
             _check_publishable(scopes, books)
-        key = ApiKey(
+        return ApiKey(
             key_id=secrets.token_hex(6),
             name=_checked_name(name),
             scopes=_checked_scopes(scopes),
@@ -63,6 +62,20 @@ class Keys:
             expires_at=_checked_expiry(expires_at, created_at),
             origins=_checked_origins(origins),
         )
+
+    async def create(
+        self,
+        name: str,
+        scopes: Sequence[Scope],
+        books: Sequence[str] | None = None,
+        expires_at: datetime | None = None,
+        origins: Sequence[str] | None = None,
+    ) -> tuple[ApiKey, str]:
+        """A new key, and the text to send; nobody can get that text again."""
+        return await self.add(self.draft(name, scopes, books, expires_at, origins))
+
+    async def add(self, key: ApiKey) -> tuple[ApiKey, str]:
+        """Store a draft."""
         secret = secrets.token_urlsafe(32)
         row = {**key.model_dump(exclude={"state"}), "secret_hash": _hash(secret)}
         async with transaction(self.engine) as connection:

@@ -1,4 +1,4 @@
-"""All of a person's books behind one object: ingest them, search them, read around a passage."""
+"""All books behind one object: ingest them, search them, read around a passage."""
 
 from __future__ import annotations
 
@@ -9,33 +9,28 @@ from contextlib import asynccontextmanager
 from functools import cached_property
 from importlib import resources
 from pathlib import Path
-from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
-from bythebook.database.database import Database
-from bythebook.embedding.choose import make_embedder
-from bythebook.embedding.embedder import Embedder
-from bythebook.embedding.minilm import MiniLM
+from bythebook.database.engine import Database
+from bythebook.embedding.embedder import Embedder, make_embedder
 from bythebook.errors import BookError, ConfigurationError, StoreError
-from bythebook.index.choose import make_store
-from bythebook.index.store import StoreInfo, VectorStore
+from bythebook.files import disk_full, finish_switch, is_full
+from bythebook.index.store import StoreInfo, VectorStore, make_store
 from bythebook.ingestion.known_books import KnownBooks, only_book
 from bythebook.ingestion.points import book_filter
-from bythebook.models.book import BookInfo
-from bythebook.models.book_id import check_book_id
+from bythebook.models.chunk import BookInfo
 from bythebook.models.passage import Passage
-from bythebook.models.search import SearchQuery
-from bythebook.models.vocabulary import IngestionMode
+from bythebook.models.search_messages import SearchQuery
+from bythebook.models.values import IngestionMode, check_book_id
 from bythebook.reader.reader import Reader
-from bythebook.retrieval.background import is_due
-from bythebook.retrieval.calibration import BUILT_IN
-from bythebook.retrieval.context import find_passage, surroundings, whole_lesson, with_vectors
+from bythebook.retrieval.calibration import BUILT_IN, is_due
+from bythebook.retrieval.neighbours import find_passage, surroundings, whole_lesson, with_vectors
 from bythebook.retrieval.opening import opening
-from bythebook.retrieval.search import Found, Searcher
+from bythebook.retrieval.retriever import Found, Retriever
 from bythebook.settings import Settings, load_settings
-from bythebook.switch import finish_switch
+from bythebook.settings.chosen_model import with_chosen_model
 
-# What only writing needs is imported where it is done: whoever asks does not wait for it.
+# Imports that only ingests need are late: a question does not wait for them.
 if TYPE_CHECKING:
     from sqlalchemy.ext.asyncio import AsyncEngine
 
@@ -43,18 +38,18 @@ if TYPE_CHECKING:
     from bythebook.ingestion.catalog import Catalog
     from bythebook.ingestion.ingest import Ingestion, OnProgress
     from bythebook.ingestion.jobs import Jobs
-    from bythebook.ingestion.lock import BookLocks
-    from bythebook.models.changes import BookChanges
-    from bythebook.models.job import IngestionJob
-    from bythebook.processes import Processes
+    from bythebook.ingestion.locks import BookLocks
+    from bythebook.models.job import BookChanges, IngestionJob
+    from bythebook.reading.document import PageReader
     from bythebook.reading.layout import Book
+    from bythebook.runtime import Processes
     from bythebook.sources import Sources
 
 logger = logging.getLogger(__name__)
 
 
 class Library:
-    """Opens what it needs when it needs it: a run with nothing to do touches no index."""
+    """Opens each part when it is first needed: a run with nothing to do touches no index."""
 
     def __init__(self, settings: Settings, database: Database, embedder: Embedder) -> None:
         self.settings = settings
@@ -62,16 +57,18 @@ class Library:
         self.embedder = embedder
         self.known = KnownBooks(database)
         self._store: VectorStore | None = None
-        self._searcher: Searcher | None = None
+        self._searcher: Retriever | None = None
         self._opening = asyncio.Lock()
-        self._processes: Processes | None = None
+        self.processes: Processes | None = None
 
     @classmethod
     async def open(cls, settings: Settings | None = None) -> Self:
-        settings = settings or load_settings()
+        settings = with_chosen_model(settings or load_settings())
         try:
             settings.home.mkdir(mode=0o700, parents=True, exist_ok=True)
         except OSError as problem:
+            if is_full(problem):
+                raise disk_full(settings.home) from problem
             raise ConfigurationError(
                 f"The data folder {settings.home} can't be made: {problem.strerror}.",
                 action="Set BYTHEBOOK_HOME to a folder you may write to.",
@@ -98,10 +95,10 @@ class Library:
 
     @cached_property
     def locks(self) -> BookLocks:
-        from bythebook.ingestion.lock import FileLocks
+        from bythebook.ingestion.locks import FileLocks
 
         if self.database.is_shared:
-            from bythebook.ingestion.database_lock import DatabaseLocks
+            from bythebook.ingestion.locks import DatabaseLocks
 
             return DatabaseLocks(self.engine)
         return FileLocks(self.settings.home)
@@ -113,46 +110,54 @@ class Library:
         return Sources(self.settings, self.database)
 
     def stay_in_background(self) -> None:
-        """From now on books are read and embedded beside whoever is asking, on one core less."""
-        from bythebook.processes import Processes  # only a service has the use of it
+        """Read and embed books in background processes from now on, leaving a core to questions."""
+        from bythebook.runtime import Processes  # only a service needs it
 
-        self._processes = Processes(self.settings.embedding_threads)
-        if isinstance(self.embedder, MiniLM):
-            self.embedder.stay_in(self._processes)
+        self.processes = Processes(self.settings.embedding_threads)
+        self.embedder.stay_in(self.processes)
 
     @cached_property
     def reader(self) -> Reader | None:
-        """Loads its network when first asked; None where it is switched off."""
+        """Loads its network when first used; None where it is switched off."""
         return None if self.settings.reader == "off" else Reader.open(self.settings)
 
+    @cached_property
+    def page_reader(self) -> PageReader:
+        """Reads the files of books, in a process with limits unless the sandbox is off."""
+        from bythebook.reading.sandbox import make_page_reader
+
+        return make_page_reader(self.settings, last=self.processes is not None)
+
     async def close(self) -> None:
+        if (page_reader := self.__dict__.get("page_reader")) is not None:
+            await asyncio.to_thread(page_reader.close)
         if (reader := self.__dict__.get("reader")) is not None:
             await reader.close()
+        await self.close_index()
+        await self.embedder.close()
+        if self.processes:
+            await self.processes.close()
+        await self.database.close()
+
+    async def close_index(self) -> None:
+        """Until it is needed again."""
         async with self._opening:
             if self._store:
                 await self._store.close()
                 self._store = self._searcher = None
-        await self.embedder.close()
-        if self._processes:
-            await self._processes.close()
-        await self.database.close()
 
     async def __aenter__(self) -> Self:
         return self
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        problem: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         await self.close()
 
     async def store(self, recreate: bool = False) -> VectorStore:
-        """The open index; with `recreate` one of another dimension makes way if none is lost."""
+        """The open index. With `recreate`, one of another dimension is replaced if no other book is
+        lost by it, and a damaged one is rebuilt."""
         if self._store is not None:
             return self._store
-        # Whoever stops waiting must not leave it half open: nobody could open it again.
+        # A caller who stops waiting must not leave it half open: nobody could open it again.
         return await asyncio.shield(self._open_store(recreate))
 
     async def _open_store(self, recreate: bool) -> VectorStore:
@@ -164,7 +169,7 @@ class Library:
                 except ConfigurationError:
                     if not recreate:
                         raise
-                    await self._make_way(store)
+                    await self._replace_collection(store)
                 except StoreError:
                     if not recreate or self.settings.qdrant_url:
                         raise
@@ -172,19 +177,10 @@ class Library:
                 self._store = store
             return self._store
 
-    async def _make_way(self, store: VectorStore) -> None:
-        kept = [
-            book.book_id
-            for book in await self.known.all()
-            if book.collection_name == self.settings.collection
-            and book.dimension != self.embedder.dimension
-        ]
-        if len(kept) > 1:
-            raise ConfigurationError(
-                f"The index holds other vectors for the books {', '.join(kept)}.",
-                action="Give this book an index of its own with QDRANT_COLLECTION_NAME, or remove "
-                "the others with `bythebook books --remove ID`.",
-            )
+    async def _replace_collection(self, store: VectorStore) -> None:
+        from bythebook.ingestion.points import check_alone
+
+        check_alone(await self.known.all(), self.settings.collection, self.embedder.dimension)
         await store.drop()
         await store.open(self.embedder.dimension)
 
@@ -209,8 +205,8 @@ class Library:
     async def run_job(
         self, job_id: int, *, before: Callable[[], Awaitable[None]] | None = None
     ) -> IngestionJob | None:
-        """Do a queued job; None if somebody else has begun it. `before` brings its folder up to
-        date once nobody else writes the book."""
+        """Do a queued job; None if somebody else has begun it. `before` runs once the book is
+        locked, and brings its folder up to date."""
         queued = await self.job_table.get(job_id)
         async with self._writing(queued.book_id):
             if not await self.job_table.claim(job_id):
@@ -229,7 +225,7 @@ class Library:
             yield
 
     async def fail_interrupted(self, but: str | None = None) -> None:
-        """Jobs that died with their process say so; of the book `but` all of them have."""
+        """Mark jobs whose process died as failed; of the book `but`, all that seem to run."""
 
         async def is_alive(book_id: str) -> bool:
             return book_id != but and await self.locks.is_writing(book_id)
@@ -244,7 +240,7 @@ class Library:
         *,
         serving: bool = False,
     ) -> Ingestion:
-        """A run over a book, for whoever holds its lock."""
+        """An ingest of a book, for a caller that holds its lock."""
         from bythebook.ingestion.ingest import Ingestion
 
         return Ingestion(
@@ -256,7 +252,7 @@ class Library:
             open_store=self.store,
             collection=self.settings.collection,
             max_bytes=self.max_bytes,
-            reading=self._processes.run if self._processes else asyncio.to_thread,
+            reader=self.page_reader,
             serving=serving,
             on_progress=on_progress,
         )
@@ -264,7 +260,7 @@ class Library:
     async def changes(self, source: Path | str, *, book_id: str | None = None) -> BookChanges:
         """What an incremental ingest would do, of a site or repository with what was fetched last;
         nothing is written."""
-        from bythebook.ingestion.changes import find_changes
+        from bythebook.ingestion.plan import find_changes
 
         book = await self.sources.kept_book(str(source), book_id)
         known = [other for other in await self.books() if other.book_id == book.book_id]
@@ -275,13 +271,13 @@ class Library:
             known[0] if known else None,
             embedding_model=self.embedder.name,
             max_bytes=self.max_bytes,
+            reader=self.page_reader,
         )
 
     async def measure_background(self, book_id: str) -> None:
-        """A book without it is answered all the same, so that a failure is only noted. Services
-        for embedding have no calibration of their own, for which it would count."""
-        book = await self.known.get(book_id)
-        if self.embedder.name != BUILT_IN or not is_due(book):
+        """Measure how the book scores everyday questions. Answers work without it, so a failure is
+        only logged. Only the calibration of the built-in embedder uses it."""
+        if self.embedder.name != BUILT_IN or not is_due(book := await self.known.get(book_id)):
             return
         try:
             background = await (await self.searcher()).background(book)
@@ -305,10 +301,10 @@ class Library:
         """The same passages with their vectors."""
         return await with_vectors(await self.store(), passages)
 
-    async def searcher(self) -> Searcher:
+    async def searcher(self) -> Retriever:
         store = await self.store()
         if self._searcher is None:
-            self._searcher = Searcher(store, self.embedder, self.known, self.settings.home)
+            self._searcher = Retriever(store, self.embedder, self.known, self.settings.home)
         return self._searcher
 
     async def context(
@@ -332,11 +328,11 @@ class Library:
         return await self.known.get(wanted) if wanted else only_book(await self.books())
 
     async def recent_books(self) -> list[BookInfo]:
-        """For a reader: as they were at most a second ago."""
+        """The books as they were at most a second ago."""
         return await self.known.recent()
 
     async def recent_book(self, book_id: str | None = None) -> BookInfo:
-        """As `book`, for a reader."""
+        """As `book`, from `recent_books`."""
         if wanted := self._named(book_id):
             return await self.known.get_recent(wanted)
         return only_book(await self.recent_books())
@@ -345,14 +341,13 @@ class Library:
         return self.settings.book_id if book_id is None else check_book_id(book_id)
 
     async def remove_book(self, book_id: str) -> BookInfo:
-        """Take a book and all its passages out of the index. Its folder is not touched; what was
-        fetched for it goes, unless another book is made of the same."""
+        """Take a book out of the index, and what was fetched for it alone; its folder stays."""
         book = await self.known.get(book_id)
         async with self.locks.writing(book_id):
             store = await self.store()
             await store.delete(book_filter(book_id))
             await self.catalog.forget_book(book_id)
-            await store.optimize()
+            await store.optimize(serving=self.processes is not None)
         await self.sources.forget_book(book, await self.books())
         return book
 
@@ -368,9 +363,7 @@ class Library:
         return await self.job_table.get(job_id)
 
     async def repair_index(self) -> str:
-        """Rebuild a damaged embedded index from what is readable; a server looks after its own."""
-        if self.settings.qdrant_url:
-            return "a Qdrant server repairs itself; nothing to do"
+        """Rebuild a damaged embedded index from what is readable; tells what came of it."""
         async with self._opening:
             store = make_store(self.settings)
             try:
@@ -379,11 +372,11 @@ class Library:
                 await store.close()
 
     async def _rebuild(self, store: VectorStore) -> str:
-        from bythebook.index.edge import EdgeStore
-        from bythebook.ingestion.lost import forget_missing_files
+        from bythebook.ingestion.plan import forget_missing_files
 
-        assert isinstance(store, EdgeStore)
         done = await store.recover(self.embedder.dimension)
+        if done is None:
+            return "a Qdrant server repairs itself; nothing to do"
         await store.open(self.embedder.dimension)
         missing = await forget_missing_files(store, self.catalog, self.settings.collection)
         again = f"; {missing} files must be ingested again" if missing else ""

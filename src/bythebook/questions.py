@@ -5,31 +5,36 @@ from __future__ import annotations
 import math
 import re
 import uuid
-from collections.abc import Collection, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterable, Sequence
 from datetime import UTC, date, datetime, time, timedelta
 from typing import Any, NamedTuple
 
 from sqlalchemy import ColumnElement, and_, delete, func, insert, or_, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
+from bythebook.database.session import reading, transaction
 from bythebook.database.tables import asked_questions as table
-from bythebook.database.text import storable
-from bythebook.database.transaction import reading, transaction
+from bythebook.database.tables import storable, storable_json
 from bythebook.errors import InputError
 from bythebook.models.asked_question import (
     OUTCOMES,
     AskedQuestion,
     Choice,
+    CitedPage,
     Counts,
     DayCounts,
     FeedbackCounts,
+    GapChoice,
     Outcome,
     QuestionEntry,
     QuestionList,
     Rating,
+    Summary,
     Usage,
 )
 from bythebook.models.chunk import now
+from bythebook.models.passage import ConfidenceLevel
 
 # Where a list goes on: microseconds since 1970 and an id. No clock gets beyond 16 digits.
 CURSOR = re.compile(r"([0-9]{1,16})-([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})")
@@ -37,11 +42,16 @@ CURSOR_PATTERN = f"^{CURSOR.pattern}$"
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 MICROSECOND = timedelta(microseconds=1)
 
+# Answers whose citations are counted, the newest, and pages that a summary names.
+MOST_CITING = 20_000
+SUMMARY_PAGES = 10
+
 _SHOWN = [table.c[name] for name in QuestionEntry.model_fields]
 
 
 class Unanswered(NamedTuple):
-    """A question that was refused, or answered with low confidence."""
+    """A question that was refused, answered with low confidence, or whose answer was rated as
+    bad."""
 
     book_id: str
     question: str
@@ -51,6 +61,7 @@ class Unanswered(NamedTuple):
     rating: Rating | None
     reason: str | None
     asked_at: datetime
+    confidence_level: ConfidenceLevel | None = None
 
 
 class Questions:
@@ -72,6 +83,7 @@ class Questions:
                 {"title": storable(section.title), "url": storable(section.url or "") or None}
                 for section in asked.nearest
             ],
+            "metadata": storable_json(asked.metadata),
         }
         async with transaction(self.engine) as connection:
             await connection.execute(insert(table).values(**row))
@@ -123,12 +135,19 @@ class Questions:
         return QuestionList(items=items, next=_cursor(items[-1]) if len(rows) > limit else None)
 
     async def unanswered(
-        self, days: int, most: int, *, books: Collection[str] | None = None
+        self,
+        days: int,
+        most: int,
+        *,
+        books: Collection[str] | None = None,
+        choice: GapChoice | None = None,
     ) -> tuple[Sequence[Unanswered], int]:
-        """The newest of the last days, and how many there are. What was kept too long is left out,
-        also where no service is running that forgets it."""
+        """The newest of the last days, and how many there are; without a choice the refused and the
+        uncertain. What was kept too long is left out, also where no service is running that
+        forgets it."""
         since = now() - timedelta(days=min(days, self.keep_days))
-        is_gap = or_(*(and_(*_chosen(choice)) for choice in ("refused", "low")))
+        choices: Sequence[GapChoice] = (choice,) if choice else ("refused", "low")
+        is_gap = or_(*(and_(*_chosen(one)) for one in choices))
         wanted = [*_of_books(books), table.c.asked_at > since, is_gap]
         query = (
             select(*(table.c[name] for name in Unanswered._fields))
@@ -142,6 +161,27 @@ class Questions:
                 return rows, len(rows)
             count = await connection.execute(select(func.count()).where(*wanted))
             return rows, count.scalar_one()
+
+    async def summary(self, days: int, *, books: Collection[str] | None = None) -> Summary:
+        """Counts of the last days, to the minute, and the pages that were cited most; without
+        gaps."""
+        until = now()
+        since = until - timedelta(days=min(days, self.keep_days))
+        wanted = [*_of_books(books), table.c.asked_at > since]
+        kinds = (table.c.outcome, table.c.confidence_level, table.c.rating)
+        counted = select(*kinds, func.count()).where(*wanted).group_by(*kinds)
+        answered = select(table.c.nearest).where(*wanted, table.c.outcome == "answered")
+        newest = answered.order_by(table.c.asked_at.desc()).limit(MOST_CITING)
+        found = Summary(since=since, until=until)
+        async with reading(self.engine) as connection:
+            for outcome, level, rating, count in await connection.execute(counted):
+                found.questions += count
+                setattr(found, outcome, getattr(found, outcome) + count)
+                found.uncertain += count if (outcome, level) == ("answered", "low") else 0
+                if rating:
+                    setattr(found, rating, getattr(found, rating) + count)
+            found.cited = _most_cited(row.nearest for row in await connection.execute(newest))
+        return found
 
     async def usage(self, days: int, *, books: Collection[str] | None = None) -> Usage:
         """The last days, with today as the last of them."""
@@ -199,6 +239,21 @@ def _chosen(choice: Choice | None) -> list[ColumnElement[bool]]:
     if choice == "down":
         return [table.c.rating == "down"]
     return [table.c.outcome == "answered", table.c.confidence_level == "low"]
+
+
+def _most_cited(answers: Iterable[Sequence[Any]]) -> list[CitedPage]:
+    """An answer that cites several sections of a page counts once for it."""
+    counts: Counter[tuple[str, str | None]] = Counter()
+    for sections in answers:
+        links = [one if isinstance(one, dict) else {"title": one} for one in sections]
+        counts.update(
+            {
+                (one["title"].partition(" › ")[0], (one.get("url") or "").partition("#")[0] or None)
+                for one in links
+            }
+        )
+    ranked = sorted(counts, key=lambda page: (-counts[page], page[0], page[1] or ""))
+    return [CitedPage(title=t, url=u, answers=counts[t, u]) for t, u in ranked[:SUMMARY_PAGES]]
 
 
 def _cursor(last: QuestionEntry) -> str:

@@ -8,20 +8,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from sqlalchemy import select
-
-from bythebook.database.tables import files
-from bythebook.database.transaction import reading
-from bythebook.index.models import FieldCondition, Filter, MatchAny
+from bythebook.index.qdrant_models import FieldCondition, Filter, MatchAny
 from bythebook.ingestion.points import all_points, book_filter
-from bythebook.language.wording import Dictionary, heading_question
+from bythebook.language.question_templates import Dictionary, heading_question
 from bythebook.library import Library
-from bythebook.models.book import BookInfo
+from bythebook.models.chunk import BookInfo
 from bythebook.models.passage import Passage
-from bythebook.models.search import SearchFilters, SearchQuery
-from bythebook.reading.numbers import natural_key
-from bythebook.retrieval.confidence import assess
-from bythebook.retrieval.context import passage_of_record
+from bythebook.models.search_messages import SearchFilters, SearchQuery
+from bythebook.reading.slugs import natural_key
+from bythebook.retrieval.calibration import assess
+from bythebook.retrieval.neighbours import passage_of_record
 
 MOST = 6
 # Pages that are looked at, from all over the book: a large one takes no longer than a small one.
@@ -117,9 +113,7 @@ def _worded(heading: str, words: Dictionary, language: str) -> Wording | None:
 
 async def _passages(library: Library, book: BookInfo) -> list[Passage]:
     """Those of some pages, in reading order."""
-    query = select(files.c.source_file).where(files.c.book_id == book.book_id)
-    async with reading(library.engine) as connection:
-        pages = sorted((await connection.execute(query)).scalars(), key=natural_key)
+    pages = sorted(await library.known.files(book.book_id), key=natural_key)
     chosen = [pages[at * len(pages) // MOST_PAGES] for at in range(MOST_PAGES)]
     order = {page: number for number, page in enumerate(chosen if pages[MOST_PAGES:] else pages)}
     on_pages = FieldCondition(key="source_file", match=MatchAny(any=list(order)))

@@ -8,8 +8,10 @@ import pytest
 
 from agent.conftest import Assistants
 from agent.listening import answer_in, listen
+from bythebook.agent import prompts
 from bythebook.agent.events import StateChanged, Token
-from bythebook.language.pieces import pieces_of, readable
+from bythebook.grounding.words import without_markers
+from bythebook.language.segmentation import pieces_of, readable
 from bythebook.models.conversation import Conversation, Turn
 from bythebook.settings import REFUSAL
 from standins.llm_server import (
@@ -107,7 +109,7 @@ async def test_what_the_book_does_not_say_is_not_shown(
     assert TRUE in answer.text and "[1]" in answer.text
 
 
-async def test_an_answer_from_general_knowledge_is_a_refusal(
+async def test_the_book_is_quoted_in_place_of_general_knowledge(
     with_llm: Assistants, llm: LlmServer, streaming: bool
 ) -> None:
     llm.script(
@@ -115,9 +117,10 @@ async def test_an_answer_from_general_knowledge_is_a_refusal(
     )
     async with with_llm(openai_stream=streaming) as assistant:
         answer = answer_in(await listen(assistant.stream(QUESTION)))
-    assert answer.refused and answer.status == "fallback" and answer.removed == 2
-    assert answer.text.startswith(REFUSAL) and "Kubernetes" not in answer.text
-    assert answer.citations == () and answer.notes
+    assert not answer.refused and answer.removed == 2 and "Kubernetes" not in answer.text
+    said = [without_markers(answer.text[one.start : one.end]) for one in answer.sentences]
+    assert said and all(one in answer.citations[0].passage.text for one in said)
+    assert prompts.QUOTED_WHERE_IT_FAILS in answer.notes
 
 
 async def test_a_model_that_never_searches_is_given_the_results(

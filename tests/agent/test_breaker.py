@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bythebook.agent.breaker import Breaker
+from bythebook.agent.scheduling import Breaker
 
 
 def test_it_opens_after_so_many_failures_in_a_row() -> None:

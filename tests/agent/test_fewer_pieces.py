@@ -10,8 +10,8 @@ from typing import Any
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from bythebook.agent.pieces import together
-from bythebook.language.units import UnitStream
+from bythebook.agent.completions import in_larger_pieces
+from bythebook.language.segmentation import UnitStream
 
 CALL = {"index": 0, "id": "1", "function": {"name": "search", "arguments": "{}"}}
 
@@ -29,7 +29,7 @@ async def merged(pieces: list[Any]) -> list[Any]:
         for one in pieces:
             yield one
 
-    return [one async for one in together(coming())]
+    return [one async for one in in_larger_pieces(coming())]
 
 
 def said(pieces: list[Any], field: str = "content") -> str:
@@ -86,6 +86,6 @@ async def test_no_sentence_is_lost_or_comes_later(text: str, cuts: list[int]) ->
             yield one
             assert found == expected  # before the next piece is asked for
 
-    async for one in together(coming()):
+    async for one in in_larger_pieces(coming()):
         found += fewer.feed(said([one]))
     assert [*found, *fewer.finish()] == [*expected, *one_by_one.finish()]

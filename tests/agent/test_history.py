@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bythebook.agent.history import messages_of
+from bythebook.agent.model_writer import messages_of
 from bythebook.models.conversation import Turn
 
 

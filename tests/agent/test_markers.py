@@ -8,7 +8,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from bythebook.agent.markers import MARKER, put_markers, take_markers
+from bythebook.agent.citations import MARKER, put_markers, take_markers
 
 
 @pytest.mark.parametrize(

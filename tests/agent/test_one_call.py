@@ -16,8 +16,8 @@ from bythebook.agent.assistant import Assistant
 from bythebook.agent.events import Retrieved, StateChanged, ToolCalled
 from bythebook.library import Library
 from bythebook.models.conversation import Conversation, Turn
-from bythebook.models.search import SearchQuery
-from bythebook.retrieval.search import Found
+from bythebook.models.search_messages import SearchQuery
+from bythebook.retrieval.retriever import Found
 from bythebook.settings import Settings
 from standins.llm_server import LlmServer, Step, calls_tool, fails, passages, says
 

@@ -11,7 +11,7 @@ import pytest
 from agent.conftest import Assistants, assistant_of
 from agent.listening import answer_in, listen
 from booktext import WriteBook
-from bythebook.agent.prompt_size import tokens_of
+from bythebook.agent.prompt_budget import count_tokens
 from bythebook.models.conversation import Conversation, Turn
 from standins.llm_server import LlmServer, calls_tool, passages, says
 
@@ -26,7 +26,7 @@ def size(body: dict[str, Any]) -> int:
     for message in body["messages"]:
         calls = [call["function"] for call in message.get("tool_calls") or []]
         texts += [message["content"] or "", *(f"{one['name']} {one['arguments']}" for one in calls)]
-    return sum(map(tokens_of, texts))
+    return sum(map(count_tokens, texts))
 
 
 async def test_all_is_given_whole_where_there_is_room(with_llm: Assistants, llm: LlmServer) -> None:

@@ -8,7 +8,7 @@ from agent.conftest import Assistants
 from agent.listening import answer_in, listen
 from bythebook.agent.prompts import LOW_CONFIDENCE
 from bythebook.models.conversation import Conversation
-from bythebook.models.search import SearchFilters
+from bythebook.models.search_messages import SearchFilters
 
 pytestmark = pytest.mark.usefixtures("with_reader")
 

@@ -8,8 +8,8 @@ from agent.conftest import Assistants
 from agent.listening import answer_in, listen
 from bythebook.agent.events import Failed
 from bythebook.models.conversation import Conversation, Turn
-from bythebook.models.search import SearchFilters
-from bythebook.models.tool import tool_definition
+from bythebook.models.retrieval_tool import RetrievalTool
+from bythebook.models.search_messages import SearchFilters
 from bythebook.settings import REFUSAL
 from standins.llm_server import LlmServer, calls_tool, passages, says
 
@@ -36,13 +36,13 @@ async def test_a_follow_up_begins_with_forced_retrieval_by_any_name(
     first, second = llm.bodies
     (offered,) = first["tools"]
     assert not offered["function"].pop("strict", False)
-    assert offered == tool_definition(name)
+    assert offered == RetrievalTool.of(name, 5, 0.7).definition()
     assert first["tool_choice"] == "required" and second.get("tool_choice") in (None, "auto")
     assert first["temperature"] == 0 and first["model"] == "stand-in"
-    assert answer.tool_calls[0].name == name
+    assert answer.tool_calls[0].tool_name == name
 
 
-async def test_the_tool_answers_in_s1s_form(with_llm: Assistants, llm: LlmServer) -> None:
+async def test_the_tool_answers_in_the_documents_form(with_llm: Assistants, llm: LlmServer) -> None:
     llm.script(says(ANSWER))
     async with with_llm(top_k=3) as assistant:
         await listen(assistant.stream(QUESTION))
@@ -99,7 +99,7 @@ async def test_a_conversation_has_an_end(with_llm: Assistants, llm: LlmServer) -
     conversation = Conversation()
     for number in range(3):
         conversation.add(Turn(f"Question {number}?", "Answer."))
-    async with with_llm(max_turns=3) as assistant:
+    async with with_llm(max_conversation_turns=3) as assistant:
         heard = await listen(assistant.stream(QUESTION, conversation))
     assert isinstance(heard[-1], Failed) and "3 turns" in heard[-1].error.message
     assert not llm.requests

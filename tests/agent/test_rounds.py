@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import asyncio
 
-from bythebook.agent.rounds import Rounds
+from bythebook.agent.scheduling import FairTurns
 
 
 async def test_others_go_between_two_steps() -> None:
-    rounds = Rounds()
+    fair_turns = FairTurns()
     seen: list[str] = []
 
     async def answer(name: str) -> None:
         for _ in range(3):
-            await rounds.next()
+            await fair_turns.next()
             seen.append(name)
 
     answers = [asyncio.create_task(answer(name)) for name in "abcd"]
@@ -26,8 +26,8 @@ async def test_others_go_between_two_steps() -> None:
 
 
 async def test_an_answer_that_is_given_up_holds_nobody_up() -> None:
-    rounds = Rounds()
-    first, given_up, last = (asyncio.create_task(rounds.next()) for _ in range(3))
+    fair_turns = FairTurns()
+    first, given_up, last = (asyncio.create_task(fair_turns.next()) for _ in range(3))
     await first
     given_up.cancel()
     async with asyncio.timeout(5):

@@ -69,7 +69,9 @@ async def test_what_was_shown_by_then_stays(
         answer = answer_in(await listen(assistant.stream(QUESTION)))
     assert answer.text == f"{TRUE} [1]. {MORE} [1]." and answer.status == "fallback"
     (note,) = answer.notes
-    assert note.startswith("The answer was cut short: The language model") and "not all" in note
+    assert (
+        note.startswith("The answer was cut short: The language model") and "not the whole" in note
+    )
 
 
 async def test_or_it_is_an_error(with_llm: Assistants, llm: LlmServer) -> None:

@@ -1,4 +1,4 @@
-"""docs/widget.md done as it says: its own lines, with a running service in the example's place."""
+"""docs/guides/widget.md done as it says: its own lines, with a running service of ours."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ BOOK = "physical-ai-robotics"
 QUESTION = "When should I use an action instead of a service?"
 # Behind the chat where the page is dark.
 DARK = "rgb(25, 24, 21)"
-GUIDE = Path(__file__).parents[2] / "docs" / "widget.md"
-# Where docs/widget.md has an address, a book and a key of its own.
+GUIDE = Path(__file__).parents[2] / "docs" / "guides" / "widget.md"
+# Where docs/guides/widget.md has an address, a book and a key of its own.
 EXAMPLE = ("https://ask.example.org", "my-book", "btbp_…")
 
 

@@ -1,4 +1,4 @@
-"""The widget in books made by MkDocs and mdBook, as docs/widget.md says."""
+"""The widget in books made by MkDocs and mdBook, as docs/guides/widget.md says."""
 
 from __future__ import annotations
 

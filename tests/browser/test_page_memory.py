@@ -59,7 +59,9 @@ async def test_settings_restrict_answers_and_are_remembered(reader: Reader, up: 
     await reader.open(up.server.address)
     await reader.page.get_by_role("button", name="Reader settings").click()
     dialog = reader.page.get_by_role("dialog", name="Reader settings")
-    await dialog.get_by_label("Module").select_option(label="Module 2: The Digital Twin (Gazebo)")
+    await dialog.get_by_label("Part of the book").select_option(
+        label="Module 2: The Digital Twin (Gazebo)"
+    )
     await dialog.get_by_label("Hardware").select_option(label="Up to tier 2")
     for level in ("A1", "A2", "B1", "B2"):
         await dialog.get_by_label(level).check()

@@ -112,7 +112,7 @@ async def test_a_full_service_asks_to_come_back(
         await reader.send(QUESTION)
         await expect(reader.failure).to_have_attribute("data-kind", "down")
         await expect(reader.failure.locator(".what")).to_have_text(
-            f"The service is working on {most} requests already."
+            f"The service is already handling {most} requests."
         )
         assert (await reader.heard())[-1]["detail"]["status"] == 503
         for other in others:

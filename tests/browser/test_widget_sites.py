@@ -31,7 +31,7 @@ class Embedded:
 
     @property
     def policy(self) -> str:
-        """What docs/widget.md says is enough, and nothing else."""
+        """What docs/guides/widget.md says is enough, and nothing else."""
         home = self.up.server.address
         return (
             f"default-src 'none'; script-src {home}; connect-src {home}; "
@@ -195,8 +195,10 @@ async def test_a_site_that_is_not_allowed(reader: Reader, embedded: Embedded) ->
         foreign = Embedded(embedded.up, other, embedded.key)
         await reader.page.goto(foreign.page())
         await reader.page.get_by_role("button", name="Ask the book").click()
-        # The browser does not let the page read the refusal.
-        await expect(reader.failure).to_have_attribute("data-kind", "offline")
+        # The browser does not let the page read the refusal, so that the widget asks why.
+        await expect(reader.failure).to_have_attribute("data-kind", "forbidden")
+        await expect(reader.failure).to_contain_text(f"does not answer pages of {other.origin}.")
+        await expect(reader.failure).to_contain_text(f"--origin {other.origin}")
         await expect(reader.welcome).to_have_count(0)
 
         # A site that has a key of its own is told, whichever key it uses.
@@ -204,6 +206,22 @@ async def test_a_site_that_is_not_allowed(reader: Reader, embedded: Embedded) ->
         await reader.failure.get_by_role("button", name="Try again").click()
         await expect(reader.failure).to_have_attribute("data-kind", "forbidden")
         await expect(reader.failure.locator(".what")).to_have_text(REFUSED)
+
+
+async def test_a_site_by_another_name_of_its_machine(reader: Reader, embedded: Embedded) -> None:
+    """It is allowed as localhost, and opened as 127.0.0.1."""
+    address = embedded.page().replace("localhost", "127.0.0.1")
+    await reader.page.goto(address)
+    await reader.page.get_by_role("button", name="Ask the book").click()
+    origin = address.rstrip("/")
+    await expect(reader.failure.locator(".what")).to_have_text(
+        f"The service does not answer pages of {origin}."
+    )
+    await expect(reader.failure).to_contain_text(f"--origin {origin}")
+    await embedded.up.stop()
+    await reader.failure.get_by_role("button", name="Try again").click()
+    await expect(reader.failure).to_have_attribute("data-kind", "offline")
+    await expect(reader.failure).to_contain_text("can’t be reached")
 
 
 async def test_a_key_that_was_revoked(reader: Reader, embedded: Embedded) -> None:
@@ -224,7 +242,7 @@ async def test_a_page_elsewhere_can_not_drive_a_service_without_keys(
 ) -> None:
     await reader.page.goto(Embedded(up, site, "").page())
     await reader.page.get_by_role("button", name="Ask the book").click()
-    await expect(reader.failure).to_be_visible()
+    await expect(reader.failure).to_contain_text(f"--origin {site.origin}")
     # Without a preflight, as any page can send it.
     question = "What is a URDF, asked by a stranger?"
     heard: int | str = await reader.page.evaluate(

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from bythebook.cli.app import main
+from bythebook.cli.commands import main
 
 
 class Cli:

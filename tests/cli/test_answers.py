@@ -6,7 +6,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from bythebook.cli.answers import Wrapping
+from bythebook.cli.answer_view import LineWrapper
 
 text = st.text(alphabet="ab \n", max_size=200)
 
@@ -17,7 +17,7 @@ def test_lines_are_short_and_no_word_is_lost(
     capsys: pytest.CaptureFixture[str], parts: list[str]
 ) -> None:
     capsys.readouterr()
-    writer = Wrapping(20)
+    writer = LineWrapper(20)
     for part in parts:
         writer.write(part)
     written = capsys.readouterr().out
@@ -28,5 +28,5 @@ def test_lines_are_short_and_no_word_is_lost(
 
 def test_code_stays_as_it_is(capsys: pytest.CaptureFixture[str]) -> None:
     code = "```python\n" + "value = 1 + " * 10 + "1\n```\n"
-    Wrapping(20).write(code)
+    LineWrapper(20).write(code)
     assert capsys.readouterr().out == code

@@ -10,8 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from bythebook.models.chat import ChatResponse
+from bythebook.models.chat_messages import ChatResponse
 from bythebook.settings import REFUSAL
+from bythebook.settings.chosen_model import ChosenModel, forget_choice, keep_choice
 from cli.conftest import Cli
 from standins.llm_server import LlmServer, Step, fails, hangs, says
 
@@ -27,7 +28,7 @@ def test_an_answer_with_its_sources(cli: Cli) -> None:
     assert status == 0 and err == ""
     assert "canceled** when the client asked it to stop [1]." in text
     first, place, *_ = footer.splitlines()
-    assert first.startswith("[1] https://") and first.endswith(")") and "(score: 0." in first
+    assert first.startswith("[1] https://") and first.endswith(")") and "(score: " in first
     assert place.strip() == "Services and Actions › The life of a goal"
     assert "Confidence: " in out and "no language model" in out
 
@@ -155,6 +156,39 @@ def test_a_model_that_is_down_is_told_and_the_book_quoted(
     monkeypatch.setenv("BYTHEBOOK_MODEL_DOWN", "error")
     status, out, err = cli("ask", QUESTION)
     assert status == 1 and err.startswith("Error E004: ") and told in err and advice in err
+
+
+@pytest.mark.parametrize(
+    ("step", "advice"),
+    [
+        (None, "Check the address chosen on the page /admin"),
+        (fails(401), "Check the key given on the page /admin"),
+        (fails(404), "Check the model chosen on the page /admin"),
+    ],
+)
+def test_a_model_chosen_on_the_page_is_looked_after_there(
+    cli: Cli,
+    sample_home: Path,
+    llm: LlmServer,
+    monkeypatch: pytest.MonkeyPatch,
+    step: Step | None,
+    advice: str,
+) -> None:
+    if step:
+        llm.always(step)
+    keep_choice(sample_home, ChosenModel(llm.base_url if step else "http://127.0.0.1:9/v1", "m"))
+    try:
+        monkeypatch.setenv("MODEL_RETRIES", "0")
+        status, out, err = cli("ask", QUESTION)
+        said = " ".join(err.split())
+        assert status == 0 and "quoted instead" in out
+        assert advice in said and "OPENAI_" not in said
+        # Variables win over the choice, and so it is they that are named.
+        monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:9/v1")
+        said = " ".join(cli("ask", QUESTION)[2].split())
+        assert "Check OPENAI_BASE_URL (http://127.0.0.1:9/v1)" in said and "/admin" not in said
+    finally:
+        forget_choice(sample_home)
 
 
 def test_a_terminal_shows_that_something_goes_on(sample_home: Path, llm: LlmServer) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from booktext import TOPICS, WriteBook, small_book
-from bythebook.cli.app import main
+from bythebook.cli.commands import main
 from bythebook.retrieval.calibration import BUILT_IN, FILE, calibration_for
 from question_folder import write_folder
 

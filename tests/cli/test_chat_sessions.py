@@ -10,12 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from bythebook.cli.talk import Talk
+from bythebook.cli.chat_command import ChatSession
 from bythebook.database.engine import open_database
 from bythebook.settings import load_settings
-from bythebook.threads.threads import Thread, Threads
+from bythebook.threads import Thread, Threads
 from cli.conftest import Cli
-from seeds.seed_samples import UUID4
+from models.samples import UUID4
 from threads.thread_tools import rows_left, turn
 
 pytestmark = pytest.mark.usefixtures("with_reader")
@@ -132,11 +132,11 @@ async def test_a_conversation_that_is_deleted_meanwhile_is_no_longer_kept(
 ) -> None:
     engine = await open_database(load_settings().database)
     threads = Threads(engine)
-    talk = Talk(threads, None, "physical-ai-robotics")
+    talk = ChatSession(threads, None, "physical-ai-robotics")
     talk.conversation.add(turn("first"))
     await talk.keep()
     assert talk.resuming and await threads.delete(talk.conversation.id)
-    for told in ("This conversation has been deleted; it is no longer kept.", ""):
+    for told in ("This conversation has been deleted; it is no longer saved.", ""):
         talk.conversation.add(turn("again"))
         await talk.keep()
         assert capsys.readouterr().out.strip() == told and talk.resuming == ""

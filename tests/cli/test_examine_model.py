@@ -76,9 +76,9 @@ def test_a_good_model(cli: Cli, llm: LlmServer, monkeypatch: pytest.MonkeyPatch)
     speed = found["speed"]["figures"]
     assert 0 < speed["seconds_to_first_words"] <= speed["seconds"] and speed["words_a_second"] > 0
     assert speed["tokens"] > 0
-    held = found["sentences"]["figures"]
-    assert (held["held"], held["written"], held["share"]) == (1, 1, 1.0)
-    assert held["calls"] == len(llm.requests) <= 3
+    verified = found["sentences"]["figures"]
+    assert (verified["held"], verified["written"], verified["share"]) == (1, 1, 1.0)
+    assert verified["calls"] == len(llm.requests) <= 3
 
 
 def test_what_a_person_reads(cli: Cli, llm: LlmServer, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -88,7 +88,7 @@ def test_what_a_person_reads(cli: Cli, llm: LlmServer, monkeypatch: pytest.Monke
     status, out, _ = cli("doctor")
     assert status == 0, out
     assert "note    model: tool calls: it did not call search_textbook" in out
-    assert "words a second" in out and "1 of 1 held" in out
+    assert "words a second" in out and "1 of 1 passed the check" in out
 
 
 def test_one_that_never_calls_tools(
@@ -145,8 +145,8 @@ def test_sentences_that_do_not_hold(
     monkeypatch.setenv("BYTHEBOOK_REPAIR", "true")  # as for everybody: it is not mended here
     llm.always(searches_then(lambda found: says(f"{quoted(found)} {INVENTED}")))
     _, found = doctor(cli, llm, monkeypatch)
-    held = found["sentences"]["figures"]
-    assert (held["held"], held["written"], held["share"]) == (1, 2, 0.5)
+    verified = found["sentences"]["figures"]
+    assert (verified["held"], verified["written"], verified["share"]) == (1, 2, 0.5)
     assert "larger model" in found["sentences"]["action"]
 
 

@@ -18,10 +18,13 @@ from sqlalchemy import inspect, text
 from sqlalchemy.engine import Connection
 from sqlalchemy.ext.asyncio import create_async_engine
 
-from bythebook.database.address import database_address
-from bythebook.database.database import Database
-from bythebook.database.database_file import REVISION
-from bythebook.database.engine import MIGRATIONS, open_database
+from bythebook.database.engine import (
+    MIGRATIONS,
+    REVISION,
+    Database,
+    database_address,
+    open_database,
+)
 from bythebook.database.tables import metadata
 from bythebook.errors import ConfigurationError, StoreError
 from bythebook.ingestion.jobs import Jobs
@@ -115,7 +118,7 @@ async def test_rows_of_the_first_version_are_kept(database_url: str) -> None:
     assert (job.job_id, job.book_id, job.status, job.source) == (7, "old-book", "failed", None)
     assert job.started_at == datetime(2025, 12, 17, 14, 20, tzinfo=UTC)
     assert job.warnings == ["one"]
-    assert await database.look_up("SELECT title FROM books") == [{"title": "Old"}]
+    assert await database.look_up(text("SELECT title FROM books")) == [{"title": "Old"}]
     await database.close()
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from booktext import WriteBook
 from bythebook.library import Library
-from bythebook.models.search import SearchQuery
+from bythebook.models.search_messages import SearchQuery
 from bythebook.settings import Settings
 
 PAGES = {

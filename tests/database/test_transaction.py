@@ -11,15 +11,14 @@ from sqlalchemy import event, select, text
 from sqlalchemy.exc import IntegrityError, OperationalError, ProgrammingError
 from sqlalchemy.ext.asyncio import AsyncEngine
 
-from bythebook.database import transaction as module
-from bythebook.database.database import Database
-from bythebook.database.engine import open_database
+from bythebook.database import session as module
+from bythebook.database.engine import Database, make_engine, open_database
+from bythebook.database.session import look_up, reader_of, reading, transaction
 from bythebook.database.tables import deliveries
-from bythebook.database.transaction import look_up, reader_of, reading, transaction
 from bythebook.errors import StoreError
 from bythebook.ingestion.known_books import KnownBooks
-from bythebook.models.identity import new_id
-from bythebook.threads.threads import Threads
+from bythebook.models.values import new_id
+from bythebook.threads import Threads
 from postgres_server import PASSWORD, new_database, postgres_server
 
 ADD = "INSERT INTO webhook_deliveries (digest, received_at) VALUES ('x', CURRENT_TIMESTAMP)"
@@ -77,7 +76,9 @@ async def test_a_database_that_is_held_is_waited_for(tmp_path: Path) -> None:
 
 
 async def test_what_reads_at_once_is_closed_with_the_rest(tmp_path: Path) -> None:
-    engine = await open_database(f"sqlite:///{tmp_path / 'closed.db'}")
+    url = f"sqlite:///{tmp_path / 'closed.db'}"
+    await (await open_database(url)).dispose()
+    engine = make_engine(url)
     opened: list[object] = []
     closed: list[object] = []
     event.listen(reader_of(engine), "connect", lambda connection, _: opened.append(connection))
@@ -121,7 +122,7 @@ async def test_a_connection_that_ends_in_use_is_told(on_postgres: AsyncEngine) -
 async def test_a_database_that_hangs_is_told(
     on_postgres: AsyncEngine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(module, "PATIENCE", 0.2)
+    monkeypatch.setattr(module, "TIMEOUT", 0.2)
     with pytest.raises(StoreError, match="does not answer"):
         async with reading(on_postgres) as connection:
             await connection.execute(text("SELECT pg_sleep(600)"))

@@ -6,7 +6,7 @@ import asyncio
 
 from booktext import TOPICS
 from bythebook.embedding.minilm import MiniLM
-from bythebook.processes import Processes
+from bythebook.runtime import Processes
 
 TEXTS = list(TOPICS.values())
 

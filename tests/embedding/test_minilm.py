@@ -13,11 +13,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bythebook.embedding.choose import make_embedder
-from bythebook.embedding.embedder import Embedder
+from bythebook.embedding.embedder import Embedder, make_embedder
 from bythebook.embedding.minilm import MiniLM
-from bythebook.embedding.weights_file import FOLDER
-from bythebook.embedding.windows import even_windows
+from bythebook.embedding.onnx_model import FOLDER, even_windows
 from bythebook.errors import ConfigurationError
 from bythebook.settings import Settings
 
@@ -206,13 +204,13 @@ async def test_the_settings_choose_it(monkeypatch: pytest.MonkeyPatch, tmp_path:
     "use",
     [
         pytest.param("", id="imported"),
-        pytest.param("choose.make_embedder(Settings(embedder='built-in'))", id="made"),
+        pytest.param("embedder.make_embedder(Settings(embedder='built-in'))", id="made"),
     ],
 )
 def test_nothing_heavy_is_loaded_before_the_first_text(use: str, tmp_path: Path) -> None:
     code = (
         "import sys\n"
-        "from bythebook.embedding import choose\n"
+        "from bythebook.embedding import embedder\n"
         "from bythebook.settings import Settings\n"
         f"{use}\n"
         "print(*sorted({'onnxruntime', 'tokenizers', 'httpx'} & set(sys.modules)))"

@@ -6,22 +6,22 @@ from array import array
 
 import pytest
 
-from bythebook.embedding import recent
+from bythebook.embedding import embedder
+from bythebook.embedding.embedder import Recent
 from bythebook.embedding.minilm import MiniLM
-from bythebook.embedding.recent import RecentQueries
 
 
 async def test_the_last_questions_are_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(recent, "MOST", 2)
+    monkeypatch.setattr(embedder, "MOST", 2)
     asked: list[str] = []
 
     async def embed(text: str) -> array[float]:
         asked.append(text)
         return array("f", [len(text)])
 
-    queries = RecentQueries(embed)
+    queries = Recent(embed)
     for text in ("one", "three", "one", "eleven", "one", "three"):
-        assert (await queries.vector(text)).tolist() == [len(text)]
+        assert (await queries.get(text)).tolist() == [len(text)]
     assert asked == ["one", "three", "eleven", "three"], (
         "only the one not asked for longest is gone"
     )

@@ -10,10 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from bythebook.embedding.choose import make_embedder
-from bythebook.embedding.cohere import CohereEmbedder
-from bythebook.embedding.openai import OpenAIEmbedder
-from bythebook.embedding.remote import RemoteEmbedder
+from bythebook.embedding.embedder import make_embedder
+from bythebook.embedding.remote import CohereEmbedder, OpenAIEmbedder, RemoteEmbedder
 from bythebook.errors import BookError, ConfigurationError, EmbeddingError
 from bythebook.settings import Settings
 from standins.embedding_server import Answer, EmbeddingServer, Step, vector_of

@@ -10,7 +10,7 @@ import pytest
 import typer
 import typer.main
 
-from bythebook.cli.evaluate import command
+from bythebook.cli.eval_command import eval_command
 from question_folder import write_folder
 
 DATA = Path(__file__).parents[1] / "data" / "eval"
@@ -22,7 +22,7 @@ class Eval:
     def __init__(self, capsys: pytest.CaptureFixture[str]) -> None:
         self.capsys = capsys
         app = typer.Typer(pretty_exceptions_enable=False, add_completion=False)
-        app.command(name="eval")(command)
+        app.command(name="eval")(eval_command)
         self._command = typer.main.get_command(app)
 
     def __call__(self, *arguments: str | Path) -> tuple[str, str]:

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from bythebook.errors import InputError
-from bythebook.evaluation.folder import read_folder, turns_of
+from bythebook.evaluation.dataset import read_folder, turns_of
 from evaluation.conftest import Eval
 from question_folder import write_folder
 
@@ -104,7 +104,7 @@ def test_a_table_is_shown_without_json(evaluate: Eval, kitchen: Path, tmp_path: 
 
 
 def test_a_sample_is_the_same_each_time_and_in_order(kitchen: Path) -> None:
-    from bythebook.evaluation.question import sample
+    from bythebook.evaluation.dataset import sample
 
     questions = read_folder(kitchen).questions
     some = sample(questions, 3)
@@ -175,7 +175,7 @@ def test_a_file_that_is_no_archive_can_not_be_read(evaluate: Eval, kitchen: Path
 def test_there_must_be_something_to_measure(evaluate: Eval, kitchen: Path) -> None:
     with pytest.raises(InputError, match="nothing to measure"):
         evaluate()
-    with pytest.raises(InputError, match="don't go together"):
+    with pytest.raises(InputError, match="can't be combined"):
         evaluate(kitchen, "--grounding", kitchen)
     rewrite(kitchen / "queries.jsonl.gz", [])
     with pytest.raises(InputError, match="no question"):

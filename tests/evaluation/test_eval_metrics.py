@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bythebook.evaluation.metrics import (
+from bythebook.evaluation.ranking_metrics import (
     auroc,
     best_split,
     bins_of,

@@ -10,11 +10,10 @@ from xml.etree import ElementTree
 import pytest
 
 from bythebook.errors import InputError
-from bythebook.evaluation.cards import cards_of
-from bythebook.evaluation.metrics import bins_of
-from bythebook.evaluation.outcome import Cited, Ending, Outcome
-from bythebook.evaluation.plots import distributions, reliability_diagram, roc_plot
-from bythebook.evaluation.question import Gold, Question
+from bythebook.evaluation.charts import cards_of, distributions, reliability_diagram, roc_plot
+from bythebook.evaluation.dataset import Gold, Question
+from bythebook.evaluation.outcomes import Cited, Ending, Outcome
+from bythebook.evaluation.ranking_metrics import bins_of
 from bythebook.evaluation.report import worst_first
 from evaluation.conftest import Eval
 

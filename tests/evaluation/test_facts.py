@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from bythebook.errors import InputError
-from bythebook.evaluation.facts import conveyed, held
+from bythebook.evaluation.outcomes import count_conveyed, count_facts
 from evaluation.conftest import Eval
 from evaluation.test_eval_book import BOOK, GRAPH, written
 
@@ -15,13 +15,13 @@ FACTS = (("port 3000", "`3000`"), ("--port",))
 
 
 def test_one_way_to_say_it_is_enough_whatever_its_markup() -> None:
-    assert held(FACTS, "By default it is **port\n3000** [1].") == 1
-    assert held(FACTS, "| `--port` | `3000` |") == 2
-    assert held(FACTS, "It listens.") == 0
+    assert count_facts(FACTS, "By default it is **port\n3000** [1].") == 1
+    assert count_facts(FACTS, "| `--port` | `3000` |") == 2
+    assert count_facts(FACTS, "It listens.") == 0
 
 
 def test_what_tells_is_counted_by_characters() -> None:
-    found = conveyed(FACTS, ["It is port 3000.", "Ports are numbers."], ["no", "use --port"])
+    found = count_conveyed(FACTS, ["It is port 3000.", "Ports are numbers."], ["no", "use --port"])
     assert (found.by_answer, found.by_first, found.by_five) == (1, 0, 1)
     assert (found.telling, found.characters) == (16, 34)
 

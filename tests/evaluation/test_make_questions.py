@@ -12,11 +12,10 @@ import pytest
 
 from booktext import WriteBook
 from bythebook.errors import InputError
-from bythebook.evaluation.asking import all_passages
-from bythebook.evaluation.making import drafts_of, make_questions, spread
-from bythebook.evaluation.question import headings_of, same_heading
-from bythebook.evaluation.rewording import usable
-from bythebook.language.wording import (
+from bythebook.evaluation.dataset import headings_of, same_heading
+from bythebook.evaluation.outcomes import all_passages
+from bythebook.evaluation.question_maker import drafts_of, make_questions, spread, usable
+from bythebook.language.question_templates import (
     Dictionary,
     definition_question,
     heading_question,

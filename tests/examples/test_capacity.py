@@ -10,11 +10,11 @@ from uuid import uuid4
 
 import httpx
 
-from bythebook.index.server import ServerStore
+from bythebook.index.qdrant_server import ServerStore
 from examples.example_files import EXAMPLES
 
 ROOT = EXAMPLES.parent
-PAGE = ROOT / "docs" / "capacity.md"
+PAGE = ROOT / "docs" / "engineering" / "capacity.md"
 SCRIPT = ROOT / "benchmarks" / "capacity.py"
 
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from bythebook.extractive.answer import Quote, quotes_of
+from bythebook.extractive.quotes import Quote, quotes_of
 from bythebook.extractive.units import units_of
 from bythebook.models.passage import Passage
 from bythebook.reader.reader import Evidence, Reading
-from seeds.seed_samples import passage as sample
+from models.samples import passage as sample
 
 
 def marked(text: str, *answering: str) -> Reading:

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from bythebook.extractive.answer import Quote
-from bythebook.extractive.continuation import continuation, goes_on
+from bythebook.extractive.quotes import Quote, continuation, continues_in_next
 from bythebook.extractive.units import units_of
 from bythebook.models.chunk import Span
 from bythebook.models.passage import Passage
 from extractive.extractive_tools import joined
-from seeds.seed_samples import passage as sample
+from models.samples import passage as sample
 
 BEGINNING = "Robots need power. To charge one, do the following:"
 
@@ -41,14 +40,14 @@ def test_what_is_announced_comes_from_the_next_passage(behind: str, shown: str) 
     first = part(source, 0, len(BEGINNING))
     # The next passage repeats the last sentence of the one before.
     second = part(source, source.index("To charge"), len(source))
-    assert goes_on([last_quote(first)])
+    assert continues_in_next([last_quote(first)])
     assert joined(continuation(first, second)) == shown
 
 
 def test_steps_go_on_and_other_lists_do_not() -> None:
     source = "1. Switch it off.\n2. Plug it in.\n3. Wait.\n\nDone."
     first = part(source, 0, source.index("2."))
-    assert goes_on([last_quote(first)])
+    assert continues_in_next([last_quote(first)])
     rest = part(source, source.index("2."), len(source))
     assert joined(continuation(first, rest)) == "2. Plug it in.\n3. Wait."
     other = source.replace("2. Plug it in.\n3. Wait.", "- A remark.")
@@ -58,5 +57,5 @@ def test_steps_go_on_and_other_lists_do_not() -> None:
 def test_a_finished_answer_does_not_go_on() -> None:
     source = "Robots need power. They have a battery."
     whole = part(source, 0, len(source))
-    assert not goes_on([last_quote(whole)])
-    assert not goes_on([])
+    assert not continues_in_next([last_quote(whole)])
+    assert not continues_in_next([])

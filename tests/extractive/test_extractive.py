@@ -5,9 +5,9 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bythebook.extractive.answer import quotes_of
+from bythebook.extractive.quotes import quotes_of
 from bythebook.extractive.units import units_of
-from bythebook.language.pieces import readable
+from bythebook.language.segmentation import readable
 from bythebook.reader.reader import Evidence, Reading
 from extractive.extractive_tools import answer, joined, letters, passage
 

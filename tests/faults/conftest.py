@@ -12,11 +12,11 @@ import pytest
 
 from bythebook.keys import Keys
 from bythebook.library import Library
-from bythebook.models.identity import new_id
+from bythebook.models.values import new_id
 from bythebook.settings import Settings
+from extent import FAULT_ROUNDS
 from postgres_server import new_database
 
-FEW = 1
 # From so many rounds on every fault is tried everywhere.
 MANY = 10
 
@@ -58,8 +58,8 @@ class Place:
 
 @pytest.fixture
 def fault_rounds() -> int:
-    """A few in CI, many with `make test-faults`."""
-    return int(os.environ.get("BYTHEBOOK_FAULT_ROUNDS", FEW))
+    """One in CI, more with `make test-full`, many with `make test-faults`."""
+    return int(os.environ.get("BYTHEBOOK_FAULT_ROUNDS", FAULT_ROUNDS))
 
 
 @pytest.fixture

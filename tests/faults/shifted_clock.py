@@ -25,7 +25,7 @@ def main() -> None:
     from bythebook.models import chunk
 
     chunk.now = lambda: datetime.fromtimestamp(shifted_time(), UTC)
-    from bythebook.cli.app import main as command_line
+    from bythebook.cli.commands import main as command_line
 
     command_line()
 

@@ -1,4 +1,4 @@
-"""What the faults did, counted for docs/reliability.md."""
+"""What the faults did, counted for docs/engineering/reliability.md."""
 
 from __future__ import annotations
 

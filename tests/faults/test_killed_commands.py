@@ -20,9 +20,9 @@ from bythebook.database.tables import keys, threads
 from bythebook.keys import Keys
 from bythebook.library import Library
 from bythebook.models.conversation import Turn
-from bythebook.models.identity import new_id
+from bythebook.models.values import new_id
 from bythebook.settings import Settings
-from bythebook.threads.threads import Threads
+from bythebook.threads import Threads
 from faults.acknowledged import BOOK, write_lessons
 from faults.conftest import Place, new_servers
 from faults.tally import Tally

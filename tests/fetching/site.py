@@ -125,10 +125,10 @@ class _Handler(BaseHTTPRequestHandler):
 
 
 @contextmanager
-def serving(pages: Pages) -> Iterator[Site]:
+def serving(pages: Pages, host: str = "127.0.0.1", port: int = 0) -> Iterator[Site]:
     site = Site(dict(pages))
     handler = type("Handler", (_Handler,), {"site": site})
-    server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
+    server = ThreadingHTTPServer((host, port), handler)
     server.daemon_threads = True
     server.block_on_close = False
     site.port = server.server_port

@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 
 from bythebook.errors import InputError, SourceError
 from bythebook.fetching.address import find_address
-from bythebook.fetching.links import read_links
-from bythebook.fetching.sitemap import is_sitemap, read_sitemap
+from bythebook.fetching.discovery import is_sitemap, read_links, read_sitemap
 from bythebook.fetching.urls import normalise
 from bythebook.fetching.web import as_kept
 

@@ -9,7 +9,7 @@ import pytest
 
 from bythebook.errors import SourceError
 from bythebook.library import Library
-from bythebook.models.search import SearchQuery
+from bythebook.models.search_messages import SearchQuery
 from cli.conftest import Cli
 from cli.conftest import cli as cli
 from fetching.crawling import crawl_settings
@@ -53,7 +53,7 @@ async def test_a_site_is_ingested_and_kept_in_step(site: Site, home: Path) -> No
         site.pages["/docs/valves/"] = Reply(status=503)
         job = await library.ingest(f"{site.url}/docs/", book_id="manual")
         assert (job.files_processed, job.files_deleted, job.total_files) == (1, 0, 3)
-        assert any("answered 503; what is known of it stays" in text for text in job.warnings)
+        assert any("answered 503; what was read before stays" in text for text in job.warnings)
         site.down = True
         with pytest.raises(SourceError):
             await library.ingest(f"{site.url}/docs/", book_id="manual")
@@ -89,7 +89,7 @@ def test_the_command_takes_addresses_and_remembers_them(
     assert cli.json("ingest", "--book", "127.0.0.1-docs")["files_skipped"] == 3
     for words, says in (
         (("ingest", f"{site.url}/docs/", "--ref", "main"), "can't be fetched"),
-        (("ingest", "--book", "valves", "--path", "x"), "belong to a git address"),
+        (("ingest", "--book", "valves", "--path", "x"), "need a git address"),
         (("ingest", "https://user:secret@a.example/"), "name or password"),
         (("ingest", f"{site.url}/nowhere/"), "answered 404"),
     ):
@@ -101,7 +101,7 @@ async def test_the_service_fetches_what_it_may(site: Site, work: Path, tmp_path:
     home = tmp_path / "home"
     settings = {"fetch_private": site.private, "fetch_delay": 0.0}
     trigger = "/ingestion/trigger"
-    async with running(home, **settings) as up:
+    async with running(home, fetch_over_http=False, **settings) as up:
         refused = await up.http.post(trigger, json={"path": f"{site.url}/docs/"})
         assert refused.status_code == 400
         assert "BYTHEBOOK_FETCH_OVER_HTTP" in refused.json()["suggested_action"]
@@ -121,7 +121,7 @@ async def test_the_service_fetches_what_it_may(site: Site, work: Path, tmp_path:
         done = await follow(up, await up.http.post(trigger, json={"book_id": "manual"}))
         assert (done["status"], "503" in done["error_message"]) == ("failed", True)
         site.down = False
-    async with running(home, fetch_over_http=True, **settings) as up:
+    async with running(home, **settings) as up:
         done = await follow(up, await up.http.post(trigger, json={"path": f"{site.url}/docs/"}))
         assert (done["status"], done["book_id"]) == ("completed", "127.0.0.1-docs")
         for path in (

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bythebook.fetching.robots import read_robots
+from bythebook.fetching.discovery import read_robots
 
 HOST = "https://a.example"
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import socket
+import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -18,8 +19,10 @@ from bythebook.errors import ConfigurationError, SourceError
 from bythebook.fetching.guard import Guard
 from bythebook.fetching.web import Web
 from fetching.crawling import crawl, paths
+from fetching.name_server import names, with_names
 from fetching.site import Pages, Reply, Site, moved, page, serving
 
+BOTH = ["127.0.0.9", "127.0.0.1"]
 METADATA = "http://169.254.169.254/latest/meta-data/"
 
 
@@ -110,6 +113,35 @@ async def test_a_name_is_looked_up_once_and_that_address_is_used(
                 await web.get(f"http://rebinding.example:{allowed.port}/", 1000)
         assert asked.count("rebinding.example") == 2
         assert not allowed.asked and not other.asked
+
+
+@pytest.mark.parametrize(
+    "answers", [(["127.0.0.9"], ["127.0.0.1"]), (["127.0.0.1"], ["127.0.0.9"]), (BOTH, BOTH[::-1])]
+)
+def test_a_name_server_that_gives_another_address_each_time(
+    answers: list[list[str]], tmp_path: Path
+) -> None:
+    """A real one, for the real command: only what was allowed is asked for anything."""
+    pages: Pages = {"/docs/": page("Start", links="a b c"), "/robots.txt": ""}
+    pages = {**pages, **{f"/docs/{name}": page(name.upper()) for name in "abc"}}
+    secret: Pages = {"/docs/": page("Secret"), "/docs/secret": page("Secret")}
+    with (
+        names(answers) as server,
+        serving(pages, "127.0.0.9") as allowed,
+        serving(secret, "127.0.0.1", allowed.port) as other,
+    ):
+        start = f"http://rebinding.example:{allowed.port}/docs/"
+        settings = {
+            "BYTHEBOOK_HOME": str(tmp_path / "home"),
+            "BYTHEBOOK_FETCH_PRIVATE": f"127.0.0.9:{allowed.port}",
+            "BYTHEBOOK_FETCH_DELAY": "0",
+        }
+        command = [sys.executable, "-m", "bythebook", "ingest", start]
+        for _ in range(2):
+            ended = with_names(tmp_path, command, **settings)
+            assert "Traceback" not in ended.stderr, ended.stderr
+        assert len(set(server.given)) == 2
+        assert not other.asked, other.asked
 
 
 async def test_pages_that_are_too_large_are_left_out(home: Path) -> None:

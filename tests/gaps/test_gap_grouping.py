@@ -17,10 +17,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bythebook.embedding.minilm import MiniLM
-from bythebook.gaps.alike import ALIKE, grouped
-from bythebook.gaps.counting import by_wording, gap_of, most_asked_first
-from bythebook.gaps.wording import plain
-from bythebook.models.gap import Gap
+from bythebook.gaps import ALIKE, by_wording, gap_of, grouped, most_asked_first, plain
+from bythebook.models.asked_question import Gap
 from bythebook.questions import Unanswered
 
 BREAD = ("How do I bake bread?", "baking a loaf of bread", "Is there a recipe for bread?")
@@ -62,6 +60,7 @@ def unanswered(question: str, **fields: Any) -> Unanswered:
             "rating": None,
             "reason": None,
             "asked_at": START,
+            "confidence_level": "low",  # where it was answered
             **fields,
         }
     )

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bythebook.gaps.table import COLUMNS, as_csv
-from bythebook.models.gap import GAPS, Gap
+from bythebook.gaps import COLUMNS, as_csv
+from bythebook.models.asked_question import GAPS, Gap
 
 text = st.text(st.characters(codec="utf-8", exclude_characters="\0"))
 

@@ -9,13 +9,13 @@ import pytest
 from sqlalchemy import update
 from sqlalchemy.ext.asyncio import AsyncEngine
 
+from bythebook import gaps as gaps_module
 from bythebook.database.tables import asked_questions as table
-from bythebook.gaps import finding
-from bythebook.gaps.finding import Gaps
+from bythebook.gaps import Gaps
 from bythebook.models.chunk import now
-from bythebook.models.identity import new_id
+from bythebook.models.values import new_id
 from bythebook.questions import Questions
-from bythebook.threads.threads import Threads
+from bythebook.threads import Threads
 from questions.test_questions import asked
 
 REFUSED: dict[str, Any] = {
@@ -110,8 +110,8 @@ async def test_a_deleted_session_is_in_no_gap(engine: AsyncEngine) -> None:
 async def test_only_the_newest_of_very_many(
     engine: AsyncEngine, monkeypatch: pytest.MonkeyPatch, in_background: bool
 ) -> None:
-    monkeypatch.setattr(finding, "MOST", 3)
-    monkeypatch.setattr(finding, "FEW", 1)
+    monkeypatch.setattr(gaps_module, "MOST", 3)
+    monkeypatch.setattr(gaps_module, "FEW", 1)
     questions = Questions(engine, keep_days=90)
     for hours, text in enumerate(["Who?", "How do I bake bread?", "What is a lidar?", "Why rain?"]):
         await note(questions, text, asked_at=now() - timedelta(hours=hours))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from bythebook.grounding.connective import is_connective
+from bythebook.grounding.verifier import is_connective
 
 
 @pytest.mark.parametrize(

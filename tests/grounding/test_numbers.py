@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from bythebook.grounding.numbers import numbers_of, same_quantity
+from bythebook.grounding.quantities import numbers_of, same_quantity
 
 
 def values(text: str) -> list[tuple[str, str]]:

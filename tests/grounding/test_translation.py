@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from bythebook.grounding.translation import check_quote, facts_agree
+from bythebook.grounding.lexical import check_quote, facts_agree
 
 EVIDENCE = (
     "Intro.\n\nThe **step size** is the amount of simulated\ntime that one [step](a.md) covers. "

@@ -10,9 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bythebook.grounding.connective import is_connective
-from bythebook.grounding.verifier import SUPPORTED, Verifier
-from bythebook.language.pieces import pieces_of
+from bythebook.grounding.verifier import SUPPORTED, Verifier, is_connective
+from bythebook.language.segmentation import pieces_of
 from grounding.conftest import Check
 
 PAIRS = Path(__file__).parent.parent / "data" / "support_pairs.jsonl"

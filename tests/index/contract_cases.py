@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from bythebook.index.models import (
+from bythebook.index.qdrant_models import (
     FieldCondition,
     Filter,
     Fusion,

@@ -5,7 +5,13 @@ from __future__ import annotations
 import random
 from uuid import UUID, uuid5
 
-from bythebook.index.models import FieldCondition, Filter, MatchValue, PointStruct, SparseVector
+from bythebook.index.qdrant_models import (
+    FieldCondition,
+    Filter,
+    MatchValue,
+    PointStruct,
+    SparseVector,
+)
 
 DIMENSION = 8
 BOOKS = ("atlas", "botany")

@@ -5,9 +5,9 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from bythebook.index.choose import make_store
-from bythebook.index.edge import EdgeStore
-from bythebook.index.server import ServerStore
+from bythebook.index.qdrant_server import ServerStore
+from bythebook.index.shared_store import SharedStore
+from bythebook.index.store import make_store
 from bythebook.settings import Settings
 
 
@@ -17,7 +17,7 @@ def settings(**values: Any) -> Settings:
 
 def test_without_an_address_the_index_is_embedded(tmp_path: Path) -> None:
     store = make_store(settings(home=tmp_path, collection="mine"))
-    assert isinstance(store, EdgeStore)
+    assert isinstance(store, SharedStore)
     assert list(tmp_path.iterdir()) == []
 
 
@@ -29,9 +29,9 @@ def test_an_address_names_a_server(tmp_path: Path) -> None:
 def test_the_embedded_index_loads_nothing_heavy() -> None:
     """The client takes most of a second to import; a search must not pay for it."""
     code = (
-        "import sys; import bythebook.index.choose; "
+        "import sys; import bythebook.index.store; "
         "assert not {'qdrant_edge', 'qdrant_client', 'numpy'} & set(sys.modules); "
-        "import bythebook.index.edge; "
+        "import bythebook.index.shared_store; "
         "assert not {'qdrant_client', 'grpc', 'httpx', 'numpy', 'pydantic'} & set(sys.modules)"
     )
     subprocess.run([sys.executable, "-c", code], check=True)

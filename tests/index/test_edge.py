@@ -17,9 +17,9 @@ import pytest
 import qdrant_edge
 
 from bythebook.errors import BusyError, InputError, StoreError
-from bythebook.index import edge, journal, shard
+from bythebook.index import edge, edge_journal, edge_shard
 from bythebook.index.edge import EdgeStore
-from bythebook.index.models import PointStruct
+from bythebook.index.qdrant_models import PointStruct
 from bythebook.index.store import Reads
 from index.index_samples import DIMENSION, SAMPLES, dense, point_id, sample, sparse, where
 
@@ -72,7 +72,7 @@ async def test_a_second_process_is_told(store: EdgeStore, folder: Path) -> None:
     lines = other.stdout.splitlines()
     assert len(lines) == 3, other.stderr
     for line in lines:
-        assert line.startswith("Another bythebook is using this data folder. Wait")
+        assert line.startswith("Another bythebook is using this data folder, and this needs it")
     assert await store.count() == 60
 
 
@@ -147,7 +147,7 @@ async def test_a_panic_closes_the_store_and_recover_brings_it_back(
         await store.open(DIMENSION)
     assert "bythebook doctor" in str(caught.value)
     if after == "pending":
-        journal.write(folder, [sample(300)], [point_id(0)])
+        edge_journal.write(folder, [sample(300)], [point_id(0)])
     recovery = await store.recover(DIMENSION)
     assert (recovery.points, recovery.lost) == (60, 0)
     assert recovery.kept_at.is_dir()
@@ -329,7 +329,7 @@ def test_left_overs_of_a_crash_are_swept(folder: Path) -> None:
     store = EdgeStore(folder)
     asyncio.run(store.open(DIMENSION))
     asyncio.run(store.close())
-    assert {part.name for part in folder.parent.iterdir()} == {"index", "index.lock"}
+    assert {part.name for part in folder.parent.iterdir()} == {"index", "index.lock", "index.owner"}
 
 
 async def test_a_segment_that_goes_while_open_is_reported(store: EdgeStore, folder: Path) -> None:
@@ -346,17 +346,17 @@ async def test_a_disk_that_fails_is_explained(
         raise OSError(28, "No space left on device")
 
     with monkeypatch.context() as patch:
-        patch.setattr(journal, "write", full)
-        with pytest.raises(StoreError, match="No space left on device"):
+        patch.setattr(edge_journal, "write", full)
+        with pytest.raises(StoreError, match="is full"):
             await store.replace([sample(100)], [point_id(0)])
     assert await store.count() == 60
 
 
 def test_interrupts_are_not_swallowed(tmp_path: Path) -> None:
     for kind in (KeyboardInterrupt, SystemExit):
-        with pytest.raises(kind), shard.engine_errors(tmp_path):
+        with pytest.raises(kind), edge_shard.engine_errors(tmp_path):
             raise kind
-    with pytest.raises(InputError), shard.engine_errors(tmp_path):
+    with pytest.raises(InputError), edge_shard.engine_errors(tmp_path):
         raise InputError("as it is")
 
 

@@ -10,10 +10,10 @@ import pytest
 from qdrant_client import models as client
 
 from bythebook.errors import ConfigurationError
-from bythebook.index import models
-from bythebook.index.client_models import to_client
+from bythebook.index import qdrant_models
+from bythebook.index.qdrant_server import to_client
 
-OURS = [value for value in vars(models).values() if dataclasses.is_dataclass(value)]
+OURS = [value for value in vars(qdrant_models).values() if dataclasses.is_dataclass(value)]
 
 
 @pytest.mark.parametrize("ours", OURS, ids=lambda value: value.__name__)
@@ -26,30 +26,34 @@ def test_every_class_has_its_counterpart(ours: Any) -> None:
 
 
 def test_fusions_are_the_same() -> None:
-    for fusion in models.Fusion:
+    for fusion in qdrant_models.Fusion:
         assert client.Fusion(str(fusion)).name == fusion.name
 
 
 def test_a_whole_request_is_said_in_the_clients_words() -> None:
-    book = models.Filter(
+    book = qdrant_models.Filter(
         must=[
-            models.FieldCondition(key="book_id", match=models.MatchValue(value="a")),
-            models.FieldCondition(key="layer", match=models.MatchExcept(except_=("L1",))),
-            models.HasIdCondition(has_id=[]),
+            qdrant_models.FieldCondition(key="book_id", match=qdrant_models.MatchValue(value="a")),
+            qdrant_models.FieldCondition(
+                key="layer", match=qdrant_models.MatchExcept(except_=("L1",))
+            ),
+            qdrant_models.HasIdCondition(has_id=[]),
         ]
     )
     vector: Any = np.asarray([1.0, 2.0], dtype=np.float32)
     said = to_client(
-        models.QueryRequest(
+        qdrant_models.QueryRequest(
             prefetch=[
-                models.Prefetch(query=vector, using="dense", limit=5, filter=book),
-                models.Prefetch(
-                    query=models.SparseVector(indices=(1,), values=(2.0,)),
+                qdrant_models.Prefetch(query=vector, using="dense", limit=5, filter=book),
+                qdrant_models.Prefetch(
+                    query=qdrant_models.SparseVector(indices=(1,), values=(2.0,)),
                     using="bm25",
-                    params=models.SearchParams(idf=models.IdfCorpusParams(corpus=book)),
+                    params=qdrant_models.SearchParams(
+                        idf=qdrant_models.IdfCorpusParams(corpus=book)
+                    ),
                 ),
             ],
-            query=models.RrfQuery(rrf=models.Rrf(k=60, weights=[1, 2])),
+            query=qdrant_models.RrfQuery(rrf=qdrant_models.Rrf(k=60, weights=[1, 2])),
             limit=3,
             with_payload=["text"],
         )
@@ -81,4 +85,4 @@ def test_a_whole_request_is_said_in_the_clients_words() -> None:
 def test_a_client_too_old_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delattr(client, "IdfCorpusParams")
     with pytest.raises(ConfigurationError, match="does not know IdfCorpusParams"):
-        to_client(models.IdfCorpusParams(corpus=models.Filter()))
+        to_client(qdrant_models.IdfCorpusParams(corpus=qdrant_models.Filter()))

@@ -10,9 +10,8 @@ from typing import Any
 import pytest
 import qdrant_edge
 
-from bythebook.index.collection import DENSE, SPARSE
 from bythebook.index.edge import EdgeStore
-from bythebook.index.models import (
+from bythebook.index.qdrant_models import (
     FieldCondition,
     Filter,
     IdfCorpusParams,
@@ -22,6 +21,7 @@ from bythebook.index.models import (
     SearchParams,
     SparseVector,
 )
+from bythebook.index.store import DENSE, SPARSE
 from index.index_samples import DIMENSION, SAMPLES, dense, sample, where
 
 ATLAS = [point for point in SAMPLES if (point.payload or {})["book_id"] == "atlas"]

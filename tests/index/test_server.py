@@ -14,9 +14,9 @@ from qdrant_client import AsyncQdrantClient
 from qdrant_client import models as client
 
 from bythebook.errors import BookError, ConfigurationError, InputError, StoreError
-from bythebook.index import server
-from bythebook.index.models import PointStruct
-from bythebook.index.server import ServerStore
+from bythebook.index import qdrant_server
+from bythebook.index.qdrant_models import PointStruct
+from bythebook.index.qdrant_server import ServerStore
 from index.index_samples import DIMENSION, SAMPLES, point_id, sample
 
 Answer = Callable[[httpx.Request], httpx.Response]
@@ -160,7 +160,7 @@ async def test_a_write_too_large_for_one_request_is_cut(
     store: ServerStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await store.replace(SAMPLES[:5], [])
-    monkeypatch.setattr(server, "_BODY", 8_000)
+    monkeypatch.setattr(qdrant_server, "_BODY", 8_000)
     sent: list[list[Any]] = []
     real = store._update
 

@@ -13,10 +13,9 @@ import pytest
 from qdrant_client import AsyncQdrantClient
 from qdrant_client import models as client
 
-from bythebook.errors import ConfigurationError, InputError, StoreError
-from bythebook.index.collection import DENSE, PAYLOAD_INDEXES
+from bythebook.errors import BusyError, ConfigurationError, InputError, StoreError
 from bythebook.index.edge import EdgeStore
-from bythebook.index.models import (
+from bythebook.index.qdrant_models import (
     FieldCondition,
     Filter,
     IdfCorpusParams,
@@ -28,8 +27,9 @@ from bythebook.index.models import (
     SearchParams,
     SparseVector,
 )
-from bythebook.index.server import ServerStore
-from bythebook.index.store import Reads, VectorStore
+from bythebook.index.qdrant_server import ServerStore
+from bythebook.index.shared_store import SharedStore
+from bythebook.index.store import DENSE, PAYLOAD_INDEXES, Reads, VectorStore
 from index.contract_cases import FILTERS, REQUESTS
 from index.index_samples import BOOKS, DIMENSION, SAMPLES, dense, point_id, sample, sparse, where
 
@@ -45,12 +45,19 @@ def in_memory() -> ServerStore:
     return ServerStore(":memory:", client=AsyncQdrantClient(location=":memory:"))
 
 
-@pytest.fixture(params=["edge", "memory", "server"])
+@pytest.fixture(params=["edge", "guest", "memory", "server"])
 async def empty(request: pytest.FixtureRequest, quick_path: Path) -> AsyncIterator[VectorStore]:
     """A store that was never opened."""
     store: VectorStore
     if request.param == "edge":
         store = EdgeStore(quick_path / "index" / "textbook_chunks")
+    elif request.param == "guest":
+        owner, store = (SharedStore(quick_path / "index" / "textbook_chunks") for _ in range(2))
+        await owner.open(DIMENSION)
+        yield store
+        await store.close()
+        await owner.close()
+        return
     elif request.param == "memory":
         store = in_memory()
     else:
@@ -267,6 +274,10 @@ async def test_another_dimension_is_a_clear_error(store: VectorStore) -> None:
 
 
 async def test_drop_allows_another_dimension(store: VectorStore) -> None:
+    if isinstance(store, SharedStore):  # another process uses it
+        with pytest.raises(BusyError):
+            await store.drop()
+        return
     await store.drop()
     await store.open(DIMENSION + 1)
     assert await store.count() == 0
@@ -324,6 +335,8 @@ async def test_idf_in_one_book_forgets_deleted_points_at_once(quick_path: Path) 
 
 
 async def test_the_clients_own_objects_are_taken_too(store: VectorStore) -> None:
+    if isinstance(store, SharedStore):
+        pytest.skip("only the index's own words go from one process to another")
     chosen: Any = client.Filter(
         must=[
             client.FieldCondition(key="book_id", match=client.MatchValue(value="atlas")),

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from bythebook.errors import InputError
 from bythebook.index.edge import EdgeStore
-from bythebook.index.models import (
+from bythebook.index.qdrant_models import (
     FieldCondition,
     Filter,
     Fusion,

@@ -13,9 +13,8 @@ from bythebook.database.tables import files as file_table
 from bythebook.ingestion.plan import Plan, make_plan, noted_placement
 from bythebook.library import Library
 from bythebook.models.chunk import CHUNKER_VERSION, now
-from bythebook.models.job import IngestionJob
-from bythebook.models.state import IngestionRecord, IngestionState
-from bythebook.models.vocabulary import IngestionMode
+from bythebook.models.job import IngestionJob, IngestionRecord, IngestionState
+from bythebook.models.values import IngestionMode
 from bythebook.reading.layout import Book, find_book
 from bythebook.reading.source import hash_bytes, read_bytes
 from invariants import check_invariants, content_of, fresh_content

@@ -12,7 +12,7 @@ import pytest
 from booktext import WriteBook, lesson, section, small_book
 from bythebook.errors import ConfigurationError
 from bythebook.ingestion import ingest, plan
-from bythebook.ingestion.lost import forget_missing_files
+from bythebook.ingestion.plan import forget_missing_files
 from bythebook.ingestion.points import book_filter
 from bythebook.library import Library
 from bythebook.models.job import IngestionJob

@@ -7,13 +7,12 @@ from typing import Any
 
 import pytest
 
-from bythebook.database.database import Database
+from bythebook.database.engine import Database
 from bythebook.errors import BookNotFound
 from bythebook.ingestion import known_books as module
 from bythebook.ingestion.catalog import Catalog
 from bythebook.ingestion.known_books import KnownBooks
-from bythebook.models.book import BookInfo
-from bythebook.models.chunk import now
+from bythebook.models.chunk import BookInfo, now
 
 VALUES: dict[str, Any] = {
     "title": "A book",

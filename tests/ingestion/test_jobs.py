@@ -7,20 +7,15 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from bythebook.database.database import Database
+from bythebook.database.engine import Database
 from bythebook.errors import BookNotFound, InputError
 from bythebook.ingestion.jobs import INTERRUPTED, STOPPED, Jobs
 from bythebook.models.chunk import now
 
 
-@pytest.fixture(params=["with an engine", "without"])
-async def jobs(request: pytest.FixtureRequest, database_url: str) -> AsyncIterator[Jobs]:
-    """A file is written with an engine or, if it was up to date, without."""
+@pytest.fixture
+async def jobs(database_url: str) -> AsyncIterator[Jobs]:
     database = await Database.open(database_url)
-    if request.param == "without":
-        await database.close()
-        database = await Database.open(database_url)
-        assert "engine" not in vars(database) or database.is_shared
     yield Jobs(database)
     await database.close()
 

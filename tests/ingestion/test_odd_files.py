@@ -16,7 +16,7 @@ from booktext import lesson, section
 from bythebook.errors import InputError
 from bythebook.ingestion.plan import make_plan
 from bythebook.library import Library
-from bythebook.models.state import IngestionState
+from bythebook.models.job import IngestionState
 from bythebook.reading.layout import find_book
 from bythebook.reading.source import read_bytes
 

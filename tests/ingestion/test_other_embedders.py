@@ -12,7 +12,7 @@ from pydantic import SecretStr
 from booktext import TOPICS, WriteBook, lesson, section, small_book
 from bythebook.errors import ConfigurationError, EmbeddingError
 from bythebook.library import Library
-from bythebook.models.search import SearchQuery
+from bythebook.models.search_messages import SearchQuery
 from bythebook.settings import Settings
 from invariants import check_invariants
 from standins.embedding_server import EmbeddingServer, Step

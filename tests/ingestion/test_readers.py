@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from booktext import TOPICS, WriteBook, lesson, section
 from bythebook.library import Library
-from bythebook.models.search import SearchQuery
+from bythebook.models.search_messages import SearchQuery
 from bythebook.settings import Settings
 from invariants import check_invariants, content_of
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -11,12 +12,13 @@ from booktext import WriteBook, lesson, section
 from bythebook.ingestion.plan import Due, make_plan
 from bythebook.ingestion.points import book_filter
 from bythebook.library import Library
-from bythebook.models.state import IngestionState
-from bythebook.reading import document
-from bythebook.reading.document import Document
-from bythebook.reading.layout import find_book
-from bythebook.reading.source import Source
+from bythebook.models.job import IngestionState
+from bythebook.reading.document import Page
+from bythebook.reading.layout import Book, find_book
+from bythebook.reading.sandbox import Sandbox
 from invariants import check_invariants, content_of, fresh_content
+
+pytestmark = pytest.mark.usefixtures("with_sandbox")
 
 SAME = section("What all robots have", "wheels")
 Change = Callable[[Path], None]
@@ -50,13 +52,13 @@ def swapped(root: Path) -> None:
 def parsed(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The files that were parsed."""
     files: list[str] = []
-    parse = document.read_document
+    read = Sandbox.read
 
-    def noting(book: object, source: Source, *more: object) -> Document:
-        files.append(Path(source.path).stem)
-        return parse(book, source, *more)  # type: ignore[arg-type]
+    def noting(sandbox: Sandbox, book: Book, file: str, *more: Any) -> Page:
+        files.append(Path(file).stem)
+        return read(sandbox, book, file, *more)
 
-    monkeypatch.setattr(document, "read_document", noting)
+    monkeypatch.setattr(Sandbox, "read", noting)
     return files
 
 

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import os
-from pathlib import Path
+from typing import Any
 
 import pytest
 
 from booktext import WriteBook, small_book
 from bythebook.library import Library
 from bythebook.reading import source
-from bythebook.reading.source import read_bytes
+from bythebook.reading.document import Glance
+from bythebook.reading.layout import Book
+from bythebook.reading.sandbox import Sandbox
+
+pytestmark = pytest.mark.usefixtures("with_sandbox")
 
 PAGES = {name for name in small_book() if name.endswith(".md")}
 NODES = "module-1-ros/chapter-1/01-nodes.md"
@@ -21,11 +25,13 @@ def read(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The files that were read."""
     files: list[str] = []
 
-    def reading(root: Path, file: str, most: int) -> bytes:
-        files.append(file)
-        return read_bytes(root, file, most)
+    glance = Sandbox.glance
 
-    monkeypatch.setattr(source, "read_bytes", reading)
+    def glancing(sandbox: Sandbox, book: Book, file: str, *more: Any) -> Glance:
+        files.append(file)
+        return glance(sandbox, book, file, *more)
+
+    monkeypatch.setattr(Sandbox, "glance", glancing)
     monkeypatch.setattr(source, "SETTLED_NS", 0)
     return files
 

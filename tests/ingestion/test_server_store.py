@@ -12,7 +12,7 @@ from pydantic import SecretStr
 from booktext import WriteBook, small_book
 from bythebook.errors import StoreError
 from bythebook.library import Library
-from bythebook.models.search import SearchQuery
+from bythebook.models.search_messages import SearchQuery
 from bythebook.settings import Settings
 from invariants import check_invariants, content_of
 

@@ -12,14 +12,16 @@ import pytest
 
 from booktext import WriteBook
 from bythebook.index.edge import EdgeStore
-from bythebook.index.reads import EdgeReads
+from bythebook.index.edge_access import EdgeReads
 from bythebook.ingestion import known_books
 from bythebook.library import Library
-from bythebook.models.search import SearchQuery
-from bythebook.reading import document, source
-from bythebook.reading.source import read_bytes
-from bythebook.retrieval.background import everyday_questions
+from bythebook.models.search_messages import SearchQuery
+from bythebook.reading import source
+from bythebook.reading.sandbox import Sandbox
+from bythebook.retrieval.calibration import everyday_questions
 from statements import each_statement
+
+pytestmark = pytest.mark.usefixtures("with_sandbox")
 
 PAGES = 20
 SECTIONS = 3
@@ -60,16 +62,17 @@ class Work:
         self._count_calls(monkeypatch)
 
     def _count_calls(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        read, parse, replace = read_bytes, document.read_document, EdgeStore.replace
+        glance, read, replace = Sandbox.glance, Sandbox.read, EdgeStore.replace
         query, retrieve, visit = EdgeReads.query_batch, EdgeReads.retrieve, EdgeStore.visit
 
-        def reading(*args: Any) -> bytes:
+        def glancing(*args: Any) -> Any:
             self.counts["files read"] += 1
-            return read(*args)
+            return glance(*args)
 
-        def parsing(*args: Any) -> Any:
+        def reading(*args: Any) -> Any:
+            self.counts["files read"] += 1
             self.counts["files parsed"] += 1
-            return parse(*args)
+            return read(*args)
 
         async def writing(store: EdgeStore, points: Any, *args: Any, **more: Any) -> None:
             self.counts["points written"] += len(points)
@@ -91,8 +94,8 @@ class Work:
         monkeypatch.setattr(EdgeReads, "query_batch", asking)
         monkeypatch.setattr(EdgeReads, "retrieve", fetching)
         monkeypatch.setattr(EdgeStore, "visit", visiting)
-        monkeypatch.setattr(source, "read_bytes", reading)
-        monkeypatch.setattr(document, "read_document", parsing)
+        monkeypatch.setattr(Sandbox, "glance", glancing)
+        monkeypatch.setattr(Sandbox, "read", reading)
         monkeypatch.setattr(EdgeStore, "replace", writing)
 
     def sql(self, statement: str) -> None:
@@ -135,7 +138,7 @@ async def test_what_an_ingest_takes(library: Library, work: Work, write_book: Wr
 
     with work.counted() as nothing:
         await library.ingest(root)
-    assert nothing == {"statements": 8, "embedded": 0}
+    assert nothing == {"statements": 9, "embedded": 0}
 
     write_book({"page-03.md": page(3).replace("Part 1 of", "The first part of")})
     with work.counted() as edited:
@@ -146,7 +149,7 @@ async def test_what_an_ingest_takes(library: Library, work: Work, write_book: Wr
         "embedded": 1,
         "points written": SECTIONS,
         "writes": 1,
-        "statements": 17,
+        "statements": 18,
     }
 
     (root / f"page-{PAGES - 1}.md").unlink()

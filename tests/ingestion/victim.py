@@ -17,7 +17,7 @@ from bythebook.settings import Settings
 FORKS = multiprocessing.get_context("forkserver")
 FORKS.set_forkserver_preload(
     [
-        *("bythebook.library", "bythebook.index.edge", "bythebook.reading.sections"),
+        *("bythebook.library", "bythebook.index.edge", "bythebook.reading.blocks"),
         *("alembic.command", "onnxruntime", "tokenizers"),
     ]
 )

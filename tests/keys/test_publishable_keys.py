@@ -15,8 +15,7 @@ from bythebook.database.tables import keys as table
 from bythebook.errors import InputError, KeyRefused
 from bythebook.keys import Keys
 from bythebook.models.chunk import now
-from bythebook.models.key import ApiKey
-from bythebook.models.origin import checked_origin
+from bythebook.models.key import ApiKey, checked_origin
 from cli.conftest import Cli
 
 SITE = "https://book.example.org"
@@ -106,7 +105,7 @@ def test_a_key_for_a_site_from_the_command_line(cli: Cli, write_book: WriteBook)
     cli.json("ingest", str(write_book(small_book())))
     make = ("keys", "create", "site", "--publishable", "--book", "small", "--origin", SITE)
     status, out, err = cli(*make)
-    assert status == 0 and out.startswith("btbp_") and "may stand in those pages" in err
+    assert status == 0 and out.startswith("btbp_") and "may put it into those pages" in err
     trial = shlex.split(err.strip().splitlines()[-1])
     assert f"Origin: {SITE}" in trial and trial[1].endswith("/chat/run")
     made = ApiKey.model_validate(cli.json(*make, "--origin", "http://localhost:3000"))

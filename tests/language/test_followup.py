@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from bythebook.language.followup import Turn, standalone, wants_more
+from bythebook.language.query_rewrite import Turn, rewrite_standalone, wants_more
 
 SOURCES = ("The ROS Graph › Nodes and the graph", "Services and Actions › Goals that take time")
 
@@ -38,7 +38,7 @@ def turns(*questions: str, answer: str = "It does one job. [1]") -> list[Turn]:
     ],
 )
 def test_a_follow_up_takes_its_topic_along(message: str, before: str, words: set[str]) -> None:
-    found = standalone(message, turns(before))
+    found = rewrite_standalone(message, turns(before))
     assert found.depends
     assert words <= set(found.query.lower().replace("-", " ").replace("?", "").split())
 
@@ -68,12 +68,12 @@ def test_a_follow_up_takes_its_topic_along(message: str, before: str, words: set
     ],
 )
 def test_what_stands_alone_stays_as_it_is(message: str) -> None:
-    found = standalone(message, turns("What is a quaternion?", "Why is it used?"))
+    found = rewrite_standalone(message, turns("What is a quaternion?", "Why is it used?"))
     assert (found.query, found.depends, found.source) == (message, False, None)
 
 
 def test_the_first_message_stands_alone() -> None:
-    assert standalone("what about its drawbacks?", []).query == "what about its drawbacks?"
+    assert rewrite_standalone("what about its drawbacks?", []).query == "what about its drawbacks?"
 
 
 @pytest.mark.parametrize(
@@ -90,19 +90,19 @@ def test_the_first_message_stands_alone() -> None:
     ],
 )
 def test_sources_are_found_by_number(message: str, source: int | None) -> None:
-    assert standalone(message, turns("What is a node?")).source == source
+    assert rewrite_standalone(message, turns("What is a node?")).source == source
 
 
 def test_a_source_is_searched_by_its_section() -> None:
-    found = standalone("tell me more about the second source", turns("What is a node?"))
+    found = rewrite_standalone("tell me more about the second source", turns("What is a node?"))
     assert found.depends and "Goals" in found.query and "node" not in found.query
-    asked = standalone("what does [1] say about crashes?", turns("What is a topic?"))
+    asked = rewrite_standalone("what does [1] say about crashes?", turns("What is a topic?"))
     assert "crashes" in asked.query and "Graph" in asked.query
 
 
 def test_an_item_of_the_last_answer() -> None:
     reply = "Three ways: [1]\n\n- **Prompt.** List it. [1]\n- **Schema.** Ask for JSON. [1]"
-    found = standalone("what about the second one?", turns("How to ground?", answer=reply))
+    found = rewrite_standalone("what about the second one?", turns("How to ground?", answer=reply))
     assert found.depends and "Schema" in found.query and "Prompt" not in found.query
 
 
@@ -110,12 +110,12 @@ def test_a_chain_of_pronouns_keeps_its_topic() -> None:
     history = turns(
         "What is a costmap?", "What is it made of?", "And what are its limits?", "thanks", "why?"
     )
-    assert "costmap" in standalone("how do I configure it?", history).query
+    assert "costmap" in rewrite_standalone("how do I configure it?", history).query
 
 
 def test_a_new_topic_replaces_the_old_one() -> None:
     history = turns("What is a costmap?", "What is it made of?", "What is a quaternion?")
-    query = standalone("Why is it used?", history).query
+    query = rewrite_standalone("Why is it used?", history).query
     assert "quaternion" in query and "costmap" not in query
 
 
@@ -126,14 +126,14 @@ def test_fifteen_turns_keep_their_references() -> None:
         "What is the real-time factor?", "What if it is below 1?", "ok", "What is AMCL?",
         "How does it work?",
     )  # fmt: skip
-    assert "AMCL" in standalone("what are its limits?", history).query
-    assert "action" in standalone("and why is it slow?", history[:9]).query
-    assert "factor" in standalone("tell me more", history[:12]).query
+    assert "AMCL" in rewrite_standalone("what are its limits?", history).query
+    assert "action" in rewrite_standalone("and why is it slow?", history[:9]).query
+    assert "factor" in rewrite_standalone("tell me more", history[:12]).query
 
 
 def test_a_correction_replaces_the_topic() -> None:
     history = turns("What is a service?", "no, I meant actions")
-    assert "actions" in standalone("how do I cancel it?", history).query
+    assert "actions" in rewrite_standalone("how do I cancel it?", history).query
 
 
 @pytest.mark.parametrize("message", ["tell me more", "What else?", "go on", "more details please"])

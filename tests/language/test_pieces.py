@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bythebook.language.pieces import ADMONITION, pieces_of, readable
+from bythebook.language.segmentation import ADMONITION, pieces_of, readable, units_of
 from language.answer_texts import MESSY
 
 
@@ -28,17 +28,6 @@ def test_pieces_are_ordered_and_lose_no_word(text: str) -> None:
     assert all(not line.strip() or ADMONITION.match(line) for line in rest.split("\n"))
 
 
-@given(MESSY)
-def test_items_are_counted_from_1_in_their_list(text: str) -> None:
-    orders: dict[int, list[int]] = {}
-    for piece in pieces_of(text):
-        if piece.kind == "item":
-            orders.setdefault(piece.block, []).append(piece.order)
-        else:
-            assert piece.order == 0
-    assert all(found == [*range(1, len(found) + 1)] for found in orders.values())
-
-
 def test_every_kind() -> None:
     text = (
         "# Nodes\n\nA node is a process. It computes.\n\n- one\n- two\n\n"
@@ -55,7 +44,9 @@ def test_every_kind() -> None:
         ("sentence", "The end."),
     ]
     assert [piece.block for piece in pieces_of(text)] == [0, 1, 1, 2, 2, 3, 4, 5]
-    assert [piece.order for piece in pieces_of(text)] == [0, 0, 0, 1, 2, 0, 0, 0]
+    row, other = [unit for unit in units_of(text) if unit.kind == "row"]
+    assert text[row.start : row.end] == "| a | b |"
+    assert (row.header, other.header) == (None, (row.start, row.end))
 
 
 def test_what_is_below_an_item_belongs_to_it() -> None:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bythebook.language.sentences import split_sentences, trimmed
+from bythebook.language.segmentation import split_sentences, trimmed
 from language.answer_texts import MESSY
 
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bythebook.language.units import UnitStream, split_units
+from bythebook.language.segmentation import UnitStream, split_units
 from language.answer_texts import MESSY
 
 

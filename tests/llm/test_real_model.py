@@ -20,7 +20,7 @@ from pydantic import SecretStr
 from bythebook.agent.assistant import Assistant
 from bythebook.agent.events import Done, Terminal, Token
 from bythebook.agent.prompts import LOW_CONFIDENCE
-from bythebook.grounding.connective import is_connective
+from bythebook.grounding.verifier import is_connective
 from bythebook.library import Library, sample_book
 from bythebook.models.answer import Answer, Sentence
 from bythebook.models.conversation import Conversation
@@ -171,14 +171,14 @@ def note(table: list[tuple[str, ...]], shown: list[str]) -> Note:
 async def test_a_covered_question(assistant: Assistant, note: Note, question: str) -> None:
     seen = await ask(assistant, question)
     note("covered", seen)
-    check(seen.answer, assistant.settings.refusal)
+    check(seen.answer, assistant.config.refusal)
 
 
 @pytest.mark.parametrize("question", UNCOVERED)
 async def test_an_uncovered_question(assistant: Assistant, note: Note, question: str) -> None:
     seen = await ask(assistant, question)
     note("uncovered", seen)
-    check(seen.answer, assistant.settings.refusal)
+    check(seen.answer, assistant.config.refusal)
 
 
 async def test_a_follow_up(assistant: Assistant, note: Note) -> None:
@@ -186,4 +186,4 @@ async def test_a_follow_up(assistant: Assistant, note: Note) -> None:
     for question in ("What is a node in ROS 2?", "How do they find each other?"):
         seen = await ask(assistant, question, conversation)
         note("follow-up", seen)
-        check(seen.answer, assistant.settings.refusal)
+        check(seen.answer, assistant.config.refusal)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from booktext import WriteBook
 from bythebook.library import Library
-from bythebook.mcp.lessons import lesson_text, lessons_of
+from bythebook.mcp.resources import lesson_text
 from bythebook.settings import Settings
 
 
@@ -18,7 +18,7 @@ async def test_nothing_is_said_twice_and_nothing_is_missing(
     book = write_book({"1-tides.md": "# Tides\n\n" + "\n\n".join(paragraphs), "2-empty.md": ""})
     async with await Library.open(Settings(home=home)) as library:
         await library.ingest(book, book_id="tides")
-        (lesson,) = await lessons_of(library.engine, "tides")
+        (lesson,) = await library.known.lessons("tides")
         passages = await library.lesson("tides", lesson.parent_doc_id)
     assert lesson.title == "Tides" and len(passages) > 3
     assert sum(len(passage.text) for passage in passages) > sum(map(len, paragraphs)) + 100
@@ -30,7 +30,7 @@ async def test_nothing_is_said_twice_and_nothing_is_missing(
 async def test_every_lesson_of_the_sample_book(sample_home: Path) -> None:
     async with await Library.open(Settings(home=sample_home)) as library:
         book = await library.book()
-        lessons = await lessons_of(library.engine, book.book_id)
+        lessons = await library.known.lessons(book.book_id)
         assert len(lessons) == book.total_files
         for lesson in lessons:
             passages = await library.lesson(book.book_id, lesson.parent_doc_id)

@@ -14,7 +14,6 @@ from bythebook.models.chunk import (
     NAMESPACE,
     DocumentChunk,
     DocumentMetadata,
-    EmbeddedChunk,
     Span,
     chunk_id,
     count_words,
@@ -91,13 +90,6 @@ def test_metadata_refuses(changes: dict[str, Any]) -> None:
 def test_a_chunk_refuses(changes: dict[str, Any]) -> None:
     with pytest.raises(ValidationError):
         chunk(**changes)
-
-
-def test_an_embedded_chunk_has_a_vector() -> None:
-    made = EmbeddedChunk(**dict(chunk()), embedding=[0.5])
-    assert made.embedding_model == "text-embedding-3-small"
-    with pytest.raises(ValidationError):
-        EmbeddedChunk(**dict(chunk()), embedding=[])
 
 
 def test_the_embedder_sees_the_headings_above() -> None:

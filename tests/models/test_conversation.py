@@ -8,11 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bythebook.models.conversation import Turn
-from bythebook.models.place import label_of
-from bythebook.models.summary import summarize
-from bythebook.models.thread import ConversationThread
-from seeds.seed_samples import (
+from bythebook.models.conversation import ConversationThread, Turn, summarize
+from bythebook.models.passage import label_of
+from models.samples import (
     answer,
     conversation,
     passage,

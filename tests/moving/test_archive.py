@@ -13,10 +13,8 @@ from pydantic import SecretStr
 from booktext import WriteBook
 from bythebook.errors import BookError, ConfigurationError, InputError
 from bythebook.library import Library
-from bythebook.models.search import SearchQuery
-from bythebook.moving.archive import BOOK, FILES, POINTS, VECTORS
-from bythebook.moving.exporting import export_book
-from bythebook.moving.importing import import_book
+from bythebook.models.search_messages import SearchQuery
+from bythebook.moving.archive import BOOK, FILES, POINTS, VECTORS, export_book, import_book
 from bythebook.settings import Settings
 from invariants import check_invariants, content_of
 
@@ -126,14 +124,16 @@ async def test_what_was_damaged_does_not_get_in(
 @pytest.mark.parametrize("data", [b"", b"PK\x03\x04", b"nothing of the kind" * 100])
 async def test_a_file_of_another_kind(other: Library, tmp_path: Path, data: bytes) -> None:
     (tmp_path / "some.btb").write_bytes(data)
-    with pytest.raises(InputError, match="not a whole book"):
+    with pytest.raises(InputError, match="not a complete export"):
         await import_book(other, tmp_path / "some.btb")
     with pytest.raises(InputError, match="no file"):
         await import_book(other, tmp_path / "none.btb")
 
 
 async def test_another_embedder_is_refused(exported: Path, tmp_path: Path) -> None:
-    settings = Settings(home=tmp_path / "other", embedder="openai", openai_api_key=SecretStr("any"))
+    settings = Settings(
+        home=tmp_path / "other", embedder="openai", openai_api_key=SecretStr("sk-" + "a" * 40)
+    )
     async with await Library.open(settings) as other:
         with pytest.raises(ConfigurationError, match="embedder here is"):
             await import_book(other, exported)

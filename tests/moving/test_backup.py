@@ -23,14 +23,13 @@ from bythebook.ingestion.jobs import INTERRUPTED
 from bythebook.keys import Keys
 from bythebook.library import Library
 from bythebook.models.conversation import Turn
-from bythebook.models.identity import new_id
-from bythebook.models.search import SearchQuery
+from bythebook.models.search_messages import SearchQuery
+from bythebook.models.values import new_id
 from bythebook.moving.backup import back_up
 from bythebook.moving.backup_file import ABOUT, kept_tables
-from bythebook.moving.errand import ask_owner
 from bythebook.moving.restore import restore
 from bythebook.settings import Settings
-from bythebook.threads.threads import Threads
+from bythebook.threads import Threads
 from invariants import check_invariants, content_of
 from postgres_server import new_database
 from server.running import running, until
@@ -39,12 +38,12 @@ from workers.fleet import write_lessons
 RESTORE = """
 import asyncio, os, signal, sys
 from pathlib import Path
-from bythebook import switch
+from bythebook import files
 from bythebook.moving.restore import restore
 from bythebook.settings import Settings
 
 home, file, moment = sys.argv[1:]
-move, moved = switch._move, 0
+move, moved = files._move, 0
 
 def die():
     os.kill(os.getpid(), signal.SIGKILL)
@@ -60,7 +59,7 @@ def counted(*places):
     moved += 1
     move(*places)
 
-switch._move = counted
+files._move = counted
 asyncio.run(restore(Settings(home=Path(home)), Path(file), on_step=on_step))
 """
 
@@ -173,16 +172,16 @@ def newer(data: bytes) -> bytes:
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        (lambda file: file.read_bytes()[:-100], "not a whole backup"),
-        (lambda file: file.read_bytes()[:2000], "not a whole backup"),
-        (lambda file: b"", "not a whole backup"),
+        (lambda file: file.read_bytes()[:-100], "not a complete backup"),
+        (lambda file: file.read_bytes()[:2000], "not a complete backup"),
+        (lambda file: b"", "not a complete backup"),
         (
             lambda file: changed(
                 file, "tables/api_keys.jsonl", lambda data: data.replace(b"website", b"wobsite")
             ),
-            "not a whole backup",
+            "not a complete backup",
         ),
-        (lambda file: changed(file, "points/0.jsonl", lambda data: b""), "not a whole backup"),
+        (lambda file: changed(file, "points/0.jsonl", lambda data: b""), "not a complete backup"),
         (lambda file: changed(file, ABOUT, newer), "newer than this one"),
     ],
 )
@@ -215,7 +214,7 @@ async def test_rows_that_are_none_are_refused_though_their_digest_is_right(
     saved.write_bytes(changed(saved, ABOUT, forged))
     saved.write_bytes(changed(saved, part, lambda _data: line))
     settings = Settings(home=tmp_path / "new")
-    with pytest.raises(InputError, match="not a whole backup"):
+    with pytest.raises(InputError, match="not a complete backup"):
         await restore(settings, saved)
     async with await Library.open(settings) as library:
         assert not await library.books()
@@ -264,10 +263,12 @@ async def test_a_running_service_is_saved_while_it_ingests_and_answers(
 
         await until(under_way)
         files = [tmp_path / f"{number}.backup" for number in range(2)]
-        manifests = [await ask_owner(home, file) for file in files]
+        beside = await Library.open(Settings(home=home))
+        manifests = [await back_up(beside, file) for file in files]
         assert [answer.status_code for answer in await asyncio.gather(*asking)] == [200] * 3
         with pytest.raises(InputError, match="already"):
-            await ask_owner(home, files[0])
+            await back_up(beside, files[0])
+        await beside.close()
     for file, manifest in zip(files, manifests, strict=True):
         settings = Settings(home=tmp_path / f"restored-{file.stem}")
         assert await restore(settings, file) == manifest

@@ -16,12 +16,12 @@ from bythebook.errors import StoreError
 from bythebook.keys import Keys
 from bythebook.library import Library
 from bythebook.models.conversation import Turn
-from bythebook.models.identity import new_id
-from bythebook.models.search import SearchQuery
-from bythebook.moving import migration
+from bythebook.models.search_messages import SearchQuery
+from bythebook.models.values import new_id
+from bythebook.moving import file_parts
 from bythebook.moving.migration import migrate
 from bythebook.settings import Settings
-from bythebook.threads.threads import Threads
+from bythebook.threads import Threads
 from invariants import check_invariants, content_of
 from postgres_server import new_database
 
@@ -100,7 +100,7 @@ async def test_a_move_that_was_interrupted_goes_on(
     library: Library, target: Library, write_book: WriteBook, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await filled(library, write_book)
-    monkeypatch.setattr(migration, "PAGE", 3)
+    monkeypatch.setattr(file_parts, "PAGE", 3)
     store: Any = await target.store()
     replace, calls = store.replace, 0
 

@@ -9,14 +9,14 @@ from pathlib import Path
 import pytest
 
 from booktext import unpack
-from bythebook.database.database_file import REVISION
+from bythebook.database.engine import REVISION
 from bythebook.errors import ConfigurationError, StoreError
 from bythebook.keys import Keys
 from bythebook.library import Library
 from bythebook.models.chunk import CHUNKER_VERSION
-from bythebook.models.search import SearchQuery
+from bythebook.models.search_messages import SearchQuery
 from bythebook.settings import Settings
-from bythebook.threads.threads import Threads
+from bythebook.threads import Threads
 from invariants import check_invariants
 
 ROOT = Path(__file__).parents[2]
@@ -42,13 +42,17 @@ async def test_a_home_of_a_released_version_goes_on(old_home: Path, tmp_path: Pa
         MAKER["write_pages"](tmp_path / "book")
         (tmp_path / "book/chapter-1/03-new.md").write_text("# New\n\nServices answer requests.\n")
         known = await library.book("small")
-        if known.chunker_version != CHUNKER_VERSION:
-            with pytest.raises(ConfigurationError, match="--mode full"):
-                await library.ingest(tmp_path / "book")
-            await library.ingest(tmp_path / "book", mode="full")
-        else:
-            assert (await library.ingest(tmp_path / "book")).files_processed == 1
+        is_outdated = known.chunker_version < CHUNKER_VERSION
+        changes = await library.changes(tmp_path / "book")
+        job = await library.ingest(tmp_path / "book")
+        assert job.files_processed == (3 if is_outdated else 1)
+        for warnings in (changes.warnings, job.warnings):
+            told = [line for line in warnings if "cut into passages by an earlier" in line]
+            assert len(told) == is_outdated
         assert len(await check_invariants(library, "small")) == 3
+        assert (await library.book("small")).chunker_version == CHUNKER_VERSION
+        again = await library.ingest(tmp_path / "book")
+        assert (again.files_processed, again.warnings) == (0, [])
 
 
 def set_in(home: Path, statement: str) -> None:

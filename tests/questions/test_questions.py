@@ -14,9 +14,9 @@ from bythebook.errors import InputError
 from bythebook.models.asked_question import AskedQuestion
 from bythebook.models.chunk import now
 from bythebook.models.conversation import Turn
-from bythebook.models.identity import new_id
+from bythebook.models.values import new_id
 from bythebook.questions import Questions
-from bythebook.threads.threads import Threads
+from bythebook.threads import Threads
 
 
 @pytest.fixture

@@ -88,6 +88,17 @@ async def test_reading_can_be_cancelled_and_leaves_a_working_reader(reader: Read
     assert (await reader.read(QUESTION, ANSWER)).answers > 0.5
 
 
+async def test_what_was_read_lately_is_not_read_again(reader: Reader) -> None:
+    first = await reader.read_all(QUESTION, [BESIDE, ANSWER], sure=1.0)
+    supported = await reader.supports("It listens on port 3000.", ANSWER)
+    await reader.close()
+    assert await reader.read_all(QUESTION, [BESIDE, ANSWER], sure=1.0) == first
+    assert await reader.supports("It listens on port 3000.", ANSWER) == supported
+    for new in (reader.read(QUESTION, ANSWER + " More."), reader.supports(QUESTION, ANSWER)):
+        with pytest.raises(RuntimeError):
+            await new
+
+
 async def test_the_loop_goes_on_while_it_reads(reader: Reader) -> None:
     await reader.check()
     done: list[str] = []

@@ -7,7 +7,7 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bythebook.reader.windows import OVERLAP, WINDOW, evidence_units, unit_scores, windows
+from bythebook.reader.network import OVERLAP, WINDOW, evidence_units, unit_scores, windows
 
 MARKDOWN = st.lists(
     st.sampled_from(

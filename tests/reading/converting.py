@@ -9,7 +9,7 @@ from reading.reading_tools import Page, book_of, check_page, read_sources
 
 def converted(data: bytes, path: str) -> Converted:
     """What the reader alone makes of it: nothing between it and the test hides its errors."""
-    return reader_for(path, suffix_of(path))(data, path)
+    return reader_for(suffix_of(path))(data, path)
 
 
 def text_of(data: bytes, path: str) -> str:

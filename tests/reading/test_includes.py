@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bythebook.library import Library
-from bythebook.models.search import SearchQuery
+from bythebook.models.search_messages import SearchQuery
 from bythebook.reading import source
 from bythebook.reading.includes import MOST_TOGETHER, Includes, part_of
 from bythebook.settings import Settings

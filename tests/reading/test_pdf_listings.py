@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from bythebook.models.place import label_of
+from bythebook.models.passage import label_of
 from reading.converting import converted, page_of, text_of
 from reading.made_files import Printed
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 import pytest
@@ -10,10 +9,10 @@ import pytest
 from bythebook.agent.assistant import Assistant
 from bythebook.errors import InputError
 from bythebook.library import Library
-from bythebook.models.citation import CitationEntry
+from bythebook.models.answer import CitationEntry
 from bythebook.reading import readers
 from bythebook.reading.layout import find_book
-from bythebook.reading.readers import convert, reader_for
+from bythebook.reading.readers import convert
 from bythebook.reading.source import read_bytes
 from invariants import check_invariants
 from reading.made_files import Printed, docx, epub, para
@@ -130,23 +129,6 @@ def test_tools_that_make_pages_of_markdown_make_them_of_nothing_else(tmp_path: P
     assert find_book(write_files(tmp_path / "site", site)).files == ("a.md",)
     write_files(tmp_path / "plain", {"a.md": TEXT, "b.html": TEXT, "notes.txt": TEXT})
     assert find_book(tmp_path / "plain").files == ("a.md", "b.html")
-
-
-@pytest.mark.parametrize(
-    ("path", "package", "extra"), [("a.pdf", "pypdfium2", "pdf"), ("a.rst", "docutils", "rst")]
-)
-def test_a_missing_extra(
-    path: str, package: str, extra: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    ours = [name for name in sys.modules if name.startswith("bythebook.reading.readers.")]
-    ours += [name for name in sys.modules if name.startswith("bythebook.reading.pdf.")]
-    for name in [*ours, *(n for n in sys.modules if n.partition(".")[0] == package)]:
-        monkeypatch.delitem(sys.modules, name)
-    monkeypatch.setitem(sys.modules, package, None)
-    with pytest.raises(InputError) as caught:
-        reader_for(path, path[1:])
-    assert caught.value.message == f"{path} needs the package {package}, which is not installed."
-    assert caught.value.action == f"Run: pip install 'bythebook[{extra}]'"
 
 
 def test_pictures_may_make_a_file_larger(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from bythebook.errors import BookError
-from bythebook.models.book_id import check_book_id
+from bythebook.models.values import check_book_id
 from bythebook.reading.layout import find_book
 from bythebook.reading.source import decode, read_bytes
 from reading.reading_tools import read_folder, write_files
@@ -69,10 +69,10 @@ def test_links(tmp_path: Path) -> None:
     assert found.files == ("a.md", "inside.md", "deep/b.md")
     assert sorted(found.problems) == [
         "circle is a link to a folder and was not followed",
-        "dangling.md is a link that leads out of the book or nowhere",
+        "dangling.md is a link that leads out of the book, or to nothing",
         "deep/up is a link to a folder and was not followed",
-        "itself.md is a link that leads out of the book or nowhere",
-        "out.md is a link that leads out of the book or nowhere",
+        "itself.md is a link that leads out of the book, or to nothing",
+        "out.md is a link that leads out of the book, or to nothing",
     ]
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from bythebook.reading.cutting import MAX_TOKENS, MIN_TOKENS, OVERLAP_TOKENS
+from bythebook.reading.chunking import MAX_TOKENS, MIN_TOKENS, OVERLAP_TOKENS
 from bythebook.reading.layout import find_book
 from reading.reading_tools import Page, check_page, read_text, words, write_files
 
@@ -160,7 +160,7 @@ def test_identical_passages_have_their_own_ids() -> None:
 
 
 def test_almost_empty_files_are_left_out_with_a_reason() -> None:
-    assert read("tiny").document.problems == ("it has only 4 characters of text and was left out",)
+    assert read("tiny").document.problems == ("it has only 4 characters of text and was skipped",)
     assert read("").chunks == ()
     assert read("<!-- only a comment, and a long one -->").chunks == ()
     assert len(read("ten chars!").chunks) == 1

@@ -8,7 +8,7 @@ import zipfile
 import pytest
 
 from bythebook.errors import InputError
-from bythebook.reading.readers import archive
+from bythebook.reading.readers import zip_archive
 from reading.converting import converted, page_of, text_of
 from reading.made_files import CONTAINER, epub, zipped
 from reading.reading_tools import words
@@ -111,7 +111,7 @@ def test_a_protected_book() -> None:
 
 
 def test_a_zip_bomb(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(archive, "MAX_FILE", 1_000_000)
+    monkeypatch.setattr(zip_archive, "MAX_FILE", 1_000_000)
     bomb = epub({"a.xhtml": "<p>" + "a" * 5_000_000})
     assert len(bomb) < 20_000
     with pytest.raises(InputError, match=r"a.epub unpacks to more than"):
@@ -119,14 +119,14 @@ def test_a_zip_bomb(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_many_files_that_are_together_too_much(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(archive, "MAX_TOTAL", 1_000_000)
+    monkeypatch.setattr(zip_archive, "MAX_TOTAL", 1_000_000)
     bomb = epub({f"{number}.xhtml": "<p>" + "a" * 300_000 for number in range(5)})
     with pytest.raises(InputError, match=r"a.epub unpacks to more than"):
         converted(bomb, "a.epub")
 
 
 def test_very_many_entries(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(archive, "MAX_ENTRIES", 50)
+    monkeypatch.setattr(zip_archive, "MAX_ENTRIES", 50)
     with pytest.raises(InputError, match=r"a.epub unpacks to more than 200 MB or 50 files"):
         converted(zipped({f"{number}": "" for number in range(60)}), "a.epub")
 

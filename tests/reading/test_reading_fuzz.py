@@ -70,8 +70,8 @@ def changed(data: bytes, wanted: Changes) -> bytes:
 
 
 def test_every_format_is_tried() -> None:
-    modules = {FORMATS[suffix][0] for suffix in SUFFIXES}
-    assert modules == {module for module, _ in FORMATS.values()}
+    modules = {FORMATS[suffix] for suffix in SUFFIXES}
+    assert modules == set(FORMATS.values())
 
 
 @pytest.mark.parametrize("suffix", SUFFIXES)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from bythebook.reading.anchors import Flavor
+from bythebook.reading.slugs import Flavor
 from reading.reading_tools import check_page, read_text
 
 CODE = "```js\nimport A from 'a';\n<b>{{c}}</b>\n```"

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from bythebook.errors import InputError
-from bythebook.reading.pdf.pieces import Piece
+from bythebook.reading.pdf.paragraphs import table_at
 from bythebook.reading.pdf.rows import Row
-from bythebook.reading.pdf.tables import table_at
+from bythebook.reading.pdf.text_runs import TextRun
 from reading.converting import converted, page_of, text_of
 from reading.made_files import Printed
 
@@ -183,7 +183,7 @@ def test_a_table_becomes_a_table() -> None:
 
 def test_a_line_below_two_columns_of_a_table() -> None:
     def row(y: float, *places: tuple[str, float, float]) -> Row:
-        pieces = tuple(Piece(text, left, right, y, 10) for text, left, right in places)
+        pieces = tuple(TextRun(text, left, right, y, 10) for text, left, right in places)
         return Row(pieces, 1, 0, 0, 100)
 
     rows = [

@@ -9,9 +9,8 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from bythebook.models.chunk import tokens_of_words
-from bythebook.reading.anchors import Flavor
-from bythebook.reading.blocks import Block
-from bythebook.reading.cutting import (
+from bythebook.reading.blocks import Block, split_sections
+from bythebook.reading.chunking import (
     CRUMB_TOKENS,
     MAX_TOKENS,
     MIN_TOKENS,
@@ -19,7 +18,7 @@ from bythebook.reading.cutting import (
     Ruler,
     cut_sections,
 )
-from bythebook.reading.sections import split_sections
+from bythebook.reading.slugs import Flavor
 from reading.markdown_strategies import markdown, noise
 from reading.reading_tools import Page, check_page, read_text, words
 

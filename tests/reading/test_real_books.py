@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from booktext import unpack
-from bythebook.reading.cutting import MIN_TOKENS
+from bythebook.reading.chunking import MIN_TOKENS
 from reading.reading_tools import Page, check_page, read_folder
 
 BOOKS = Path(__file__).parents[3] / "shared" / "data" / "books"

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bythebook.index.sparse import query_terms, terms
-from bythebook.retrieval.coverage import LOOKED_AT, Sight, weigh
-from bythebook.retrieval.names import SIGNED, missing_names, names_in
+from bythebook.retrieval.answerability import LOOKED_AT, RankedPassage, answerability_of
+from bythebook.retrieval.query import SIGNED, missing_names, names_in
 
 
 def named(question: str, language: str = "en", unknown: bool = True) -> list[str]:
@@ -72,13 +72,13 @@ def weights(question: str, value: float) -> dict[int, float]:
 
 
 def test_a_missing_name_is_found_whatever_its_case() -> None:
-    passages = [Sight(0.5, 0.5, "You can install it on Ubuntu with a package.")]
+    passages = [RankedPassage(0.5, 0.5, "You can install it on Ubuntu with a package.")]
     for question, missing in (
         ("How do I install it on Foxglove?", ("Foxglove",)),
         ("how do i install it on foxglove", ("foxglove",)),
         ("How do I install it on Ubuntu?", ()),
     ):
-        found = weigh(question, "en", weights(question, 1.0), passages)
+        found = answerability_of(question, "en", weights(question, 1.0), passages)
         assert found.missing == missing
         assert (found.features.missing > 0) is bool(missing)
 
@@ -86,10 +86,10 @@ def test_a_missing_name_is_found_whatever_its_case() -> None:
 def test_a_name_counts_less_in_a_long_message() -> None:
     short = "How do I install it on Foxglove?"
     words = " ".join(f"word{number}x" for number in range(40))
-    passages = [Sight(0.5, 0.5, words)]
+    passages = [RankedPassage(0.5, 0.5, words)]
     long = f"{words} and on Foxglove?"
-    alone = weigh(short, "en", weights(short, 1.0), passages).features
-    among = weigh(long, "en", weights(long, 1.0), passages).features
+    alone = answerability_of(short, "en", weights(short, 1.0), passages).features
+    among = answerability_of(long, "en", weights(long, 1.0), passages).features
     assert 0 < among.missing < alone.missing
     assert among.evidence > alone.evidence
 
@@ -100,17 +100,17 @@ questions = st.one_of(
         ["机器人是什么？", "ロボット", "the of and", "…", "how many", "How many?", "C++"]
     ),
 )
-sights = st.lists(
-    st.builds(Sight, st.floats(-1, 1), st.floats(-0.5, 1), st.text(max_size=80)), max_size=8
+looked_at = st.lists(
+    st.builds(RankedPassage, st.floats(-1, 1), st.floats(-0.5, 1), st.text(max_size=80)), max_size=8
 )
 
 
-@given(questions, st.sampled_from(["en", "de", "zh", "xx"]), sights, st.floats(0, 1))
+@given(questions, st.sampled_from(["en", "de", "zh", "xx"]), looked_at, st.floats(0, 1))
 def test_every_question_can_be_weighed(
-    question: str, language: str, passages: list[Sight], weight: float
+    question: str, language: str, passages: list[RankedPassage], weight: float
 ) -> None:
     terms = dict.fromkeys(query_terms(question, language).indices, weight)
-    found = weigh(question, language, terms, passages)
-    assert found == weigh(question, language, terms, passages)
+    found = answerability_of(question, language, terms, passages)
+    assert found == answerability_of(question, language, terms, passages)
     assert 0 <= found.features.missing <= 1
     assert len(found.strengths) == min(len(passages), LOOKED_AT)

@@ -5,10 +5,16 @@ from __future__ import annotations
 from importlib import resources
 from pathlib import Path
 
-from bythebook.evaluation.making import SHIPPED
+from bythebook.evaluation.question_maker import SHIPPED
 from bythebook.library import Library
-from bythebook.retrieval.background import LEAST_PASSAGES, demanded, everyday_questions, is_due
-from bythebook.retrieval.calibration import BUILT_IN, calibration_for
+from bythebook.retrieval.calibration import (
+    BUILT_IN,
+    LEAST_PASSAGES,
+    calibration_for,
+    everyday_questions,
+    is_due,
+    raised_threshold,
+)
 from bythebook.settings import Settings
 
 WORDS = "The gearbox of stage {n} turns the rotor at {n} revolutions and its bearing {n} is oiled. "
@@ -62,7 +68,7 @@ async def test_a_book_about_everything_needs_more_evidence(tmp_path: Path) -> No
         for root in (manual, world):
             await library.ingest(root, book_id=root.name)
             background = (await library.book(root.name)).background
-            more[root.name] = demanded(calibration_for(BUILT_IN), background)
+            more[root.name] = raised_threshold(calibration_for(BUILT_IN), background)
     assert more["manual"] == 0 < more["world"]
 
 

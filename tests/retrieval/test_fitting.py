@@ -11,10 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bythebook.errors import InputError
-from bythebook.models.book import Background
-from bythebook.retrieval.background import demanded
-from bythebook.retrieval.calibration import BUILT_IN, THRESHOLD, calibration_for
-from bythebook.retrieval.coverage import Coverage, Features
+from bythebook.evaluation.decision_quality import calibration_error, confidence_of, measure
+from bythebook.evaluation.ranking_metrics import auroc
+from bythebook.models.chunk import Background
+from bythebook.retrieval.answerability import Answerability, Features
+from bythebook.retrieval.calibration import BUILT_IN, THRESHOLD, calibration_for, raised_threshold
 from bythebook.retrieval.fitting import (
     Example,
     Kind,
@@ -23,7 +24,6 @@ from bythebook.retrieval.fitting import (
     fit,
     logistic_regression,
 )
-from bythebook.retrieval.quality import auroc, calibration_error, confidence_of, measure
 
 CENTRES: dict[Kind, tuple[float, float, float]] = {
     "covered": (0.55, 0.5, 0.02),
@@ -37,7 +37,7 @@ def example(book: str, kind: Kind, number: int, noise: float = 0.08) -> Example:
     cosine, evidence, missing = (chance.gauss(value, noise) for value in CENTRES[kind])
     features = Features(cosine, evidence, min(max(missing, 0), 1))
     strengths = (evidence, evidence - 0.05, evidence - 0.1, evidence - 0.1, evidence - 0.12)
-    return Example(book, f"question {number} of {book}", kind, Coverage(features, strengths))
+    return Example(book, f"question {number} of {book}", kind, Answerability(features, strengths))
 
 
 def examples(books: int, each: int = 20, noise: float = 0.08) -> list[Example]:
@@ -95,8 +95,8 @@ def test_a_book_about_everything_demands_more() -> None:
     encyclopaedia = Background(
         passages=100, evidence=((0.1, 0.1, 0.5),) * 50 + ((0.6, 0.6, 0.0),) * 10
     )
-    assert demanded(calibration, None) == demanded(calibration, manual) == 0
-    assert 0 < demanded(calibration, encyclopaedia) <= 1
+    assert raised_threshold(calibration, None) == raised_threshold(calibration, manual) == 0
+    assert 0 < raised_threshold(calibration, encyclopaedia) <= 1
     one = replace(example("a", "covered", 1), background=manual)
     other = replace(one, background=encyclopaedia)
     assert other.coverage(calibration) < one.coverage(calibration)

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from bythebook.errors import InputError
-from bythebook.retrieval.labelled import QuestionFolder, read_questions
+from bythebook.evaluation.decision_quality import QuestionFolder, read_questions
 from question_folder import write_folder
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from bythebook.retrieval.reranker import ABOUT_CHANGES, tells_changes
-from seeds.seed_samples import passage
+from bythebook.retrieval.reranker import ABOUT_CHANGES, is_release_notes
+from models.samples import passage
 
 
 @pytest.mark.parametrize(
@@ -24,7 +24,7 @@ from seeds.seed_samples import passage
     ],
 )
 def test_pages_that_tell_changes(file: str, title: str, expected: bool) -> None:
-    assert tells_changes(passage(source_file=file, title=title).metadata) is expected
+    assert is_release_notes(passage(source_file=file, title=title).metadata) is expected
 
 
 @pytest.mark.parametrize(

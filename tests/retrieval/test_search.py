@@ -18,9 +18,9 @@ from booktext import section, small_book
 from bythebook.errors import BookNotFound, InputError
 from bythebook.library import Library
 from bythebook.models.passage import Passage
-from bythebook.models.search import SearchQuery
-from bythebook.retrieval.confidence import assess
-from bythebook.retrieval.search import Found
+from bythebook.models.search_messages import SearchQuery
+from bythebook.retrieval.calibration import assess
+from bythebook.retrieval.retriever import Found
 from bythebook.settings import Settings
 
 

@@ -8,7 +8,7 @@ from booktext import WriteBook, lesson, section, small_book
 from bythebook.errors import BookNotFound
 from bythebook.library import Library
 from bythebook.models.passage import Passage
-from bythebook.models.search import SearchQuery
+from bythebook.models.search_messages import SearchQuery
 
 
 async def find(library: Library, text: str, book_id: str) -> tuple[Passage, ...]:

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from booktext import WriteBook
 from bythebook.library import Library
-from bythebook.models.search import SearchQuery
-from bythebook.retrieval.spelling import nearest
+from bythebook.models.search_messages import SearchQuery
+from bythebook.retrieval.opening import nearest
 
 COUNTS = {"installation": 5, "install": 9, "robot": 30, "module": 7, "functions": 12}
 WORDS = Counter(COUNTS | {"need": 90, "node": 4})

@@ -10,14 +10,14 @@ from hypothesis import strategies as st
 
 from bythebook.index.sparse import query_terms
 from bythebook.library import Library
-from bythebook.models.search import SearchQuery
-from bythebook.retrieval.together import Pair, pairs_in, share_together
+from bythebook.models.search_messages import SearchQuery
+from bythebook.retrieval.proximity import WordPair, pairs_in, proximity_share
 from bythebook.settings import Settings
 
 
 def share(question: str, text: str, weight: float = 1.0, language: str = "en") -> float:
     weights = dict.fromkeys(query_terms(question, language).indices, weight)
-    return share_together(pairs_in(question, language, weights), text)
+    return proximity_share(pairs_in(question, language, weights), text)
 
 
 @pytest.mark.parametrize(
@@ -42,7 +42,7 @@ def test_words_without_a_weight_do_not_part_a_pair() -> None:
     (light,) = query_terms("robot", "en").indices
     asked = "How does gravity, please, act on a robot?"
     pairs = pairs_in(asked, "en", {heavy: 0.8, light: 0.5})
-    assert pairs == [Pair("gravit", "robot", 0.4)]
+    assert pairs == [WordPair("gravit", "robot", 0.4)]
 
 
 def test_what_a_book_has_everywhere_hardly_tells() -> None:

@@ -21,32 +21,33 @@ from typing import Any
 
 from pydantic import SecretStr, ValidationError
 
-from bythebook.agent.markers import take_markers
+from bythebook.agent.citations import take_markers
 from bythebook.errors import BookError, KeyRefused
-from bythebook.evaluation.folder import read_folder
-from bythebook.evaluation.question import read_questions
+from bythebook.evaluation.dataset import CORPUS, QRELS, QUERIES, read_folder, read_questions
 from bythebook.grounding.instructions import without_instructions
-from bythebook.language.units import split_units
-from bythebook.models.chat import ChatRequest
-from bythebook.models.origin import checked_origin
-from bythebook.models.tool import SearchArguments
-from bythebook.moving.archive import opened, read_manifest
+from bythebook.language.segmentation import split_units
+from bythebook.models.chat_messages import ChatRequest
+from bythebook.models.key import checked_origin
+from bythebook.models.retrieval_tool import SearchArguments
+from bythebook.moving.archive import checked, opened, points_of, read_archive_manifest, records_of
 from bythebook.moving.backup_file import BackupManifest, not_whole, open_backup, part_names
-from bythebook.moving.importing import checked, points_of, records_of
-from bythebook.moving.reading import PartReader
-from bythebook.reading.frontmatter import Teaching, read_front_matter, read_teaching
+from bythebook.moving.file_parts import PartReader
 from bythebook.reading.head import read_head
 from bythebook.reading.layout import find_book
-from bythebook.retrieval.labelled import CORPUS, QRELS, QUERIES
+from bythebook.reading.metadata import Teaching, read_front_matter, read_teaching
 from bythebook.server.body import nesting
-from bythebook.server.completions.request import CompletionRequest
 from bythebook.server.logs import Masks, secrets_of
+from bythebook.server.openai_request import CompletionRequest
 from bythebook.server.origins import listed_origins
 from bythebook.server.rendering import answer_html, passage_html
 from bythebook.server.webhook import check_signature, read_push
 from bythebook.settings import Settings
 from reading.converting import page_of
 from reading.test_reading_fuzz import SUFFIXES, sample
+from security.moved_books import sample as moved
+from security.moved_books import taken
+from security.over_http import CHUNKED, REQUEST, ROUTES, header_value, sent_raw, sent_to
+from security.sandboxed_readers import FORMATS, in_sandbox
 
 PAGE = b"""---
 title: "Nodes"
@@ -145,7 +146,7 @@ def exported(data: bytes) -> None:
         file = Path(folder) / "book.zip"
         file.write_bytes(data)
         with opened(file) as archive:
-            manifest = read_manifest(archive, file)
+            manifest = read_archive_manifest(archive, file)
             reading = checked(archive, file, manifest)
             list(records_of(reading, manifest))
             list(points_of(reading, manifest))
@@ -231,11 +232,16 @@ def of_format(suffix: str) -> Parser:
     return Parser(lambda: [sample(suffix)], page(suffix))
 
 
+def sandboxed(suffix: str) -> Parser:
+    return Parser(lambda: [sample(suffix) if suffix in SUFFIXES else PAGE], in_sandbox(suffix))
+
+
 PARSERS: dict[str, Parser] = {
     "front matter": Parser(lambda: [PAGE, b"+++\ntitle = 'a'\n+++\n"], front_matter),
     "Markdown": Parser(lambda: [PAGE], page(".md")),
     "MDX": Parser(lambda: [PAGE], page(".mdx")),
     **{suffix[1:].upper(): of_format(suffix) for suffix in SUFFIXES},
+    **{f"{suffix[1:].upper()}, sandboxed": sandboxed(suffix) for suffix in FORMATS},
     "bythebook.toml": Parser(lambda: [MANIFEST], in_book("bythebook.toml")),
     "book.toml": Parser(lambda: [b'[book]\ntitle = "A"\nsrc = "src"\n'], in_book("book.toml")),
     "mkdocs.yml": Parser(
@@ -252,8 +258,15 @@ PARSERS: dict[str, Parser] = {
         lambda: [zipped("book.json", "files.jsonl", "points.jsonl", "vectors.f32")], exported
     ),
     "backup": Parser(lambda: [empty_backup()], saved),
+    "import, digests fit": Parser(lambda: moved("small.btb"), taken("small.btb")),
+    "restore, digests fit": Parser(lambda: moved("all.backup"), taken("all.backup")),
     "webhook": Parser(
         lambda: [b'{"ref":"refs/heads/main","repository":{"default_branch":"main"}}'], webhook
+    ),
+    **{f"body of {route}": Parser(lambda: [CHAT, COMPLETION], sent_to(route)) for route in ROUTES},
+    "whole request": Parser(lambda: [REQUEST, CHUNKED, REQUEST + CHUNKED], sent_raw),
+    "value of a header": Parser(
+        lambda: [line.partition(b": ")[2] for line in REQUEST.split(b"\r\n")[1:-2]], header_value
     ),
     "nesting": Parser(lambda: [CHAT, b"[" * 100], nesting),
     "chat request": Parser(lambda: [CHAT], ChatRequest.model_validate_json),

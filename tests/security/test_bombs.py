@@ -12,9 +12,17 @@ from pathlib import Path
 import pytest
 
 from bythebook.errors import InputError
-from bythebook.moving.archive import BOOK, FILES, POINTS, VECTORS, opened, read_manifest
+from bythebook.moving.archive import (
+    BOOK,
+    FILES,
+    POINTS,
+    VECTORS,
+    checked,
+    opened,
+    points_of,
+    read_archive_manifest,
+)
 from bythebook.moving.backup_file import open_backup
-from bythebook.moving.importing import checked, points_of
 from bythebook.reading.readers import convert
 from reading.made_files import docx, epub, para
 
@@ -107,8 +115,8 @@ def packed(**parts: bytes) -> bytes:
 def check_refused(tmp_path: Path, data: bytes) -> None:
     file = tmp_path / "book.zip"
     file.write_bytes(data)
-    with pytest.raises(InputError, match="not a whole book"), opened(file) as archive:
-        manifest = read_manifest(archive, file)
+    with pytest.raises(InputError, match="not a complete export"), opened(file) as archive:
+        manifest = read_archive_manifest(archive, file)
         list(points_of(checked(archive, file, manifest), manifest))
     assert [each.name for each in tmp_path.iterdir()] == ["book.zip"], "nothing was unpacked"
 
@@ -133,7 +141,7 @@ def test_an_import_that_unpacks_to_far_too_much(tmp_path: Path) -> None:
 def test_a_backup_that_unpacks_to_far_too_much(tmp_path: Path, large: str) -> None:
     file = tmp_path / "all.backup"
     file.write_bytes(bomb(large, *{"backup.json"} - {large}))
-    with pytest.raises(InputError, match="not a whole backup"):
+    with pytest.raises(InputError, match="not a complete backup"):
         open_backup(file)
 
 
@@ -172,8 +180,8 @@ def test_a_protected_import(tmp_path: Path) -> None:
 
 
 def test_a_page_with_laughing_front_matter(tmp_path: Path) -> None:
-    from bythebook.reading.frontmatter import Teaching, read_front_matter, read_teaching
     from bythebook.reading.head import read_head
+    from bythebook.reading.metadata import Teaching, read_front_matter, read_teaching
 
     lines = ["a0: &a0 [lol, lol]"]
     lines += [f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]" for n in range(1, 30)]

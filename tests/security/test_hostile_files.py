@@ -12,12 +12,11 @@ import pytest
 
 from booktext import lesson, section
 from bythebook.errors import InputError
-from bythebook.moving.reading import unpacked_sizes
-from bythebook.reading.frontmatter import read_front_matter
+from bythebook.moving.file_parts import unpacked_sizes
 from bythebook.reading.layout import find_book
-from bythebook.reading.pdf.hyphens import Vocabulary
+from bythebook.reading.metadata import load_toml, load_yaml, read_front_matter
+from bythebook.reading.pdf.paragraphs import Vocabulary
 from bythebook.reading.readers import convert
-from bythebook.reading.structured import load_toml, load_yaml
 from reading.made_files import docx, epub, para
 
 DEEP = 30_000
@@ -44,7 +43,7 @@ NESTED_TOML = [
 def test_nested_yaml_is_refused_before_it_is_parsed(text: str) -> None:
     """In a process of its own: the C parser does not raise, it dies."""
     script = (
-        "import sys; from bythebook.reading.frontmatter import read_front_matter\n"
+        "import sys; from bythebook.reading.metadata import read_front_matter\n"
         "found = read_front_matter(f'---\\n{sys.stdin.read()}\\n---\\n# Page\\n')\n"
         "print(found.problems)"
     )

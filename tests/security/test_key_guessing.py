@@ -9,8 +9,8 @@ import pytest
 from fastapi import Request
 from pydantic import SecretStr, ValidationError
 
+from bythebook.server.caller import address_of, is_own_address
 from bythebook.server.rate import RateLimits
-from bythebook.server.sender import address_of, is_told_apart
 from bythebook.settings import Settings
 from server.conftest import Serve
 from server.running import Running
@@ -150,8 +150,8 @@ async def test_readers_behind_an_unknown_proxy_are_not_taken_for_one(serve: Serv
 def test_an_address_to_count_by(host: str, address: str, is_own: bool) -> None:
     request = Request({"type": "http", "client": (host, 1), "headers": []})
     assert address_of(request) == address
-    assert is_told_apart(request, "") == is_own
-    assert is_told_apart(request, PROXY)
+    assert is_own_address(request, "") == is_own
+    assert is_own_address(request, PROXY)
 
 
 @pytest.mark.parametrize("given", ["*", "proxy.example", "10.0.0.1/8", "127.0.0.1;10.0.0.1"])

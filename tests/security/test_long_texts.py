@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 from scripts.check_patterns import attacks, nested_repetitions
 from scripts.expressions import expressions
 
-from bythebook.agent.release import Releaser
-from bythebook.agent.rounds import Rounds
+from bythebook.agent.scheduling import FairTurns
+from bythebook.agent.verified_stream import VerifiedStream
 from bythebook.grounding.verifier import Verifier
-from bythebook.language.calm import calm
-from bythebook.language.units import LONGEST_UNIT, UnitStream
+from bythebook.language.detection import normalize
+from bythebook.language.segmentation import LONGEST_UNIT, UnitStream
 
 blanks = st.text(st.sampled_from(" \n\t\r\u00a0"), max_size=60)
 
@@ -21,19 +21,19 @@ blanks = st.text(st.sampled_from(" \n\t\r\u00a0"), max_size=60)
 @given(st.lists(st.tuples(blanks, st.text(max_size=5))))
 def test_no_long_white_space_is_left(parts: list[tuple[str, str]]) -> None:
     text = "".join(blank + word for blank, word in parts)
-    kept = calm(text)
+    kept = normalize(text)
     assert kept.split() == text.split(), "no word is lost or joined"
     longest = run = 0
     for sign in kept:
         run = run + 1 if sign.isspace() else 0
         longest = max(longest, run)
     assert longest <= 16
-    assert calm(kept) == kept
+    assert normalize(kept) == kept
 
 
 def test_what_people_write_stays() -> None:
     code = "def f():\n    if x:\n        return 1\n\n\nWhat does it do?"
-    assert calm(code) == code
+    assert normalize(code) == code
 
 
 @settings(max_examples=12)
@@ -47,10 +47,10 @@ async def test_an_endless_sentence_comes_in_pieces_and_is_not_shown(size: int, s
     units = stream.feed(text)
     assert len(stream._text) < LONGEST_UNIT
     assert "".join([*units, *stream.finish()]) == text
-    releaser = Releaser([], Verifier(None, "en"), Rounds())
-    assert not [shown async for shown in releaser.feed(text)]
-    assert not [shown async for shown in releaser.finish()]
-    assert not list(releaser.conclude())
+    verified = VerifiedStream([], Verifier(None, "en"), FairTurns())
+    assert not [shown async for shown in verified.feed(text)]
+    assert not [shown async for shown in verified.finish()]
+    assert not list(verified.conclude())
 
 
 def test_no_expression_repeats_a_repetition() -> None:

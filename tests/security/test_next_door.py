@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sqlite3
 import subprocess
 import sys
 import zipfile
@@ -12,13 +11,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from alembic import command
+from alembic.config import Config
+from sqlalchemy import create_engine
 
 from booktext import lesson, section
+from bythebook.database.engine import MIGRATIONS
 from bythebook.errors import NotAllowed
 from bythebook.library import Library
+from bythebook.moving.archive import export_book, import_book
 from bythebook.moving.backup import back_up
-from bythebook.moving.exporting import export_book
-from bythebook.moving.importing import import_book
 from bythebook.moving.restore import restore
 from bythebook.settings import Settings
 from fetching.site import page, serving
@@ -51,7 +53,7 @@ async def up(shelf: Path, tmp_path: Path) -> AsyncIterator[Running]:
         await library.ingest(shelf / "one")
         await library.ingest(shelf / "two")
     async with running(
-        tmp_path / "home", books_folder=shelf, fetch_over_http=True, fetch_private="127.0.0.0/8"
+        tmp_path / "home", books_folder=shelf, fetch_private="127.0.0.0/8"
     ) as service:
         yield service
 
@@ -201,9 +203,7 @@ async def test_an_imported_book_names_no_address_to_fetch(exported: Path, tmp_pa
         file = with_source(exported, f"{site.url}/docs/")
         async with await Library.open(Settings(home=tmp_path / "home")) as library:
             await import_book(library, file)
-        async with running(
-            tmp_path / "home", fetch_over_http=True, fetch_private="127.0.0.0/8"
-        ) as up:
+        async with running(tmp_path / "home", fetch_private="127.0.0.0/8") as up:
             await refused(up, "one")
         assert not site.asked
 
@@ -271,9 +271,13 @@ async def test_books_from_before_are_read_on(shelf: Path, tmp_path: Path) -> Non
     async with await Library.open(Settings(home=home)) as library:
         await library.ingest(shelf / "one")
         await library.job_table.queue("two", "incremental", str(shelf / "two"))
-    with sqlite3.connect(home / "bythebook.db") as database:
-        database.execute("DROP TABLE allowed_sources")
-        database.execute("UPDATE alembic_version SET version_num = '0007'")
+    engine = create_engine(f"sqlite:///{home / 'bythebook.db'}")
+    with engine.begin() as connection:
+        config = Config()
+        config.set_main_option("script_location", str(MIGRATIONS))
+        config.attributes["connection"] = connection
+        command.downgrade(config, "0007")
+    engine.dispose()
     async with await Library.open(Settings(home=home)) as library:
         await library.sources.check("one", str(shelf / "one"))
         await library.sources.check("two", str(shelf / "two"))

@@ -18,7 +18,8 @@ from security.parsers import PARSERS, parse
 @pytest.mark.parametrize("name", PARSERS)
 def test_samples_and_what_is_nearly_one(name: str) -> None:
     samples = PARSERS[name].samples()
-    if name != "exported book":  # a whole one is read in tests/moving
+    # A whole export is read in tests/moving, and the service has no book to be asked about.
+    if name != "exported book" and not name.startswith("body of"):
         assert parse(name, samples[0])
     rng = random.Random(name)
     for _ in range(15):

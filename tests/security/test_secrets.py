@@ -12,17 +12,17 @@ import pytest
 from pydantic import SecretStr
 from typer.testing import CliRunner
 
-from bythebook.cli.app import app
+from bythebook.cli.commands import app
 from bythebook.errors import BookError
-from bythebook.index.server import ServerStore
-from bythebook.models.address import shown_address
+from bythebook.index.qdrant_server import ServerStore
+from bythebook.models.values import shown_address
 from bythebook.settings import Settings
 from server.running import running
 from standins.llm_server import LlmServer, fails
 
 CANARY = "canary7f3a9c"
 KEYS: dict[str, Any] = {
-    "openai_api_key": SecretStr(f"sk-proj-{CANARY}-openai"),
+    "openai_api_key": SecretStr(f"sk-proj-{CANARY}-openai-{'0' * 20}"),
     "cohere_api_key": SecretStr(f"{CANARY}-cohere"),
     "qdrant_api_key": SecretStr(f"{CANARY}-qdrant"),
     "webhook_secret": SecretStr(f"{CANARY}-webhook"),
@@ -90,7 +90,7 @@ def test_the_command_line(
 ) -> None:
     monkeypatch.setenv(name, GONE[name])
     monkeypatch.setenv("MODEL_RETRIES", "0")
-    monkeypatch.setenv("OPENAI_API_KEY", f"sk-{CANARY}")
+    monkeypatch.setenv("OPENAI_API_KEY", f"sk-{CANARY * 4}")
     ended = CliRunner().invoke(app, command)
     assert CANARY not in ended.output
     trace = repr(ended.exception) if ended.exception else ""

@@ -8,6 +8,7 @@ from typing import Any
 from sqlalchemy import event
 
 from booktext import WriteBook
+from bythebook.database.session import reader_of
 from bythebook.models.key import Scope
 from server.running import Running, failing_statements, until
 
@@ -77,7 +78,7 @@ async def test_they_are_found_once_until_the_book_changes(
             looked.append(given[0])
 
     library = up.service.library
-    event.listen(library.engine.sync_engine, "before_cursor_execute", note)
+    event.listen(reader_of(library.engine), "before_cursor_execute", note)
     try:
         await library.ingest(write_book(TIDES), book_id="tides")
         first = await asyncio.gather(*(books(up) for _ in range(5)))
@@ -108,6 +109,20 @@ async def test_only_values_that_occur_are_listed(up: Running, write_book: WriteB
     ]
     assert tides["hardware_tiers"] == [1, 3] and tides["layers"] == ["L1", "L2"]
     assert tides["proficiency_levels"] == ["A2", "B1"]
+
+
+async def test_a_book_that_is_no_course_has_no_tiers_levels_and_layers(
+    up: Running, write_book: WriteBook
+) -> None:
+    library = up.service.library
+    manual = {"guides/pump.md": "# The pump\n\nThe pump moves water from the well to the tank."}
+    try:
+        await library.ingest(write_book(manual), book_id="manual")
+        shown = (await books(up))["manual"]
+    finally:
+        await library.remove_book("manual")
+    assert shown["hardware_tiers"] == shown["proficiency_levels"] == shown["layers"] == []
+    assert shown["modules"] == [{"id": "guides", "title": "Guides"}]
 
 
 async def test_a_key_sees_its_own_books_only(up: Running, write_book: WriteBook) -> None:

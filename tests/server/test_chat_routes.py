@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from bythebook.models.agent_messages import AgentResponse
-from bythebook.models.chat import ChatResponse
-from bythebook.models.thread import ConversationThread
+from bythebook.models.chat_messages import ChatResponse
+from bythebook.models.conversation import ConversationThread
 from server.running import Running
 
 COVERED = "What is a service in ROS 2?"

@@ -13,7 +13,7 @@ from sqlalchemy import select
 
 from bythebook.database.tables import asked_questions as table
 from bythebook.models.key import Scope
-from bythebook.server import noting
+from bythebook.server import question_log
 from server.conftest import Serve
 from server.running import Running, failing_statements, running, until, with_model
 from server.test_openapi import copy_catalog
@@ -172,7 +172,7 @@ async def test_a_database_that_fails_does_not_stop_an_answer(
         answer = response.json()
         assert response.status_code == 200 and answer["answer_id"] is None
         assert not answer["refused"] and answer["sources"]
-    assert "could not be noted" in caplog.text and "the disk is full" in caplog.text
+    assert "could not be saved" in caplog.text and "the disk is full" in caplog.text
     again = (await up.ask("And what is a joint?", session_id=answer["session_id"])).json()
     assert again["answer_id"] is not None
     assert len(await rows(up)) == 1
@@ -191,7 +191,7 @@ async def test_a_database_that_hangs_does_not_hold_the_note_up(
     monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    monkeypatch.setattr(noting, "PATIENCE", 0.05)
+    monkeypatch.setattr(question_log, "PATIENCE", 0.05)
     writer = sqlite3.connect(own_database.partition(":///")[2], isolation_level=None)
     writer.execute("BEGIN IMMEDIATE")
     asking = asyncio.create_task(up.ask(QUESTION))

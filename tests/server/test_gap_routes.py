@@ -11,8 +11,8 @@ from typing import Any
 import httpx
 import pytest
 
-from bythebook.gaps import finding
-from bythebook.models.gap import GapReport
+from bythebook import gaps
+from bythebook.models.asked_question import GapReport
 from gaps.test_gaps_found import note
 from server.conftest import Serve
 from server.running import Running, running
@@ -122,7 +122,7 @@ async def test_no_question_leaves_the_machine(
     tmp_path: Path, few: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The book's embedder is elsewhere; its vectors mean nothing, so that it would not group."""
-    monkeypatch.setattr(finding, "FEW", few)
+    monkeypatch.setattr(gaps, "FEW", few)
     elsewhere = EmbeddingServer()
     elsewhere.start()
     try:
@@ -143,3 +143,19 @@ async def test_no_question_leaves_the_machine(
         assert len(elsewhere.requests) == 1
     finally:
         elsewhere.stop()
+
+
+async def test_one_kind_alone(up: Running) -> None:
+    questions = up.service.questions
+    answered = {"outcome": "answered", "book_id": BOOK}
+    await note(questions, LIDAR[0], **answered, confidence=0.6, confidence_level="low")
+    rated = await note(
+        questions, "What is ROS?", **answered, confidence=0.9, confidence_level="high"
+    )
+    await questions.rate(rated, None, "down", None)
+    await note(questions, BREAD[0], book_id=BOOK)
+    for outcome, question in (("low", LIDAR[0]), ("down", "What is ROS?"), ("refused", BREAD[0])):
+        assert [gap.question for gap in (await get(up, outcome=outcome)).gaps] == [question]
+    assert (await get(up)).questions == 2
+    wrong = await up.http.get("/admin/gaps", params={"outcome": "answered"})
+    assert wrong.status_code == 400

@@ -11,13 +11,12 @@ import pytest
 from booktext import WriteBook
 from bythebook.library import Library
 from bythebook.models.answer import MAX_NEAREST
-from bythebook.models.chat import ChatResponse
-from bythebook.models.place import path_of
-from bythebook.models.search import ContextResponse
-from bythebook.server.modules import module_titles
+from bythebook.models.chat_messages import ChatResponse
+from bythebook.models.passage import path_of
+from bythebook.models.search_messages import ContextResponse
 from bythebook.server.rendering import answer_html
 from bythebook.settings import Settings
-from seeds.seed_samples import passage as sample_passage
+from models.samples import passage as sample_passage
 from server.html_seen import Seen
 from server.running import Running, with_model
 from standins.llm_server import LlmServer, calls_tool, says
@@ -142,7 +141,7 @@ async def test_a_passage_without_html_has_its_path(up: Running) -> None:
 
 
 async def test_modules_have_the_titles_of_their_pages(up: Running) -> None:
-    titles = await module_titles(up.service.library.engine, BOOK)
+    titles = await up.service.library.known.module_titles(BOOK)
     assert set(titles) == {"ros2", "gazebo", "isaac", "vla"}
     assert titles["ros2"] == "Module 1: The Robotic Nervous System (ROS 2)"
 
@@ -154,13 +153,13 @@ async def test_modules_without_a_page_are_named_after_their_folder(
     folder = write_book({"first-steps/01-intro/01-page.md": page, "loose.md": page})
     async with await Library.open(Settings(home=tmp_path / "home")) as library:
         await library.ingest(folder, book_id="small")
-        assert await module_titles(library.engine, "small") == {"first-steps": "First steps"}
+        assert await library.known.module_titles("small") == {"first-steps": "First steps"}
 
 
 async def test_titles_are_found_again_when_the_book_changes(
     up: Running, write_book: WriteBook
 ) -> None:
-    library, shelf = up.service.library, up.service.shelf
+    library, shelf = up.service.library, up.service.catalog_cache
     page = "# A page\n\nIt says something about pages.\n"
     try:
         await library.ingest(write_book({"steps/01-intro/01-page.md": page}), book_id="small")

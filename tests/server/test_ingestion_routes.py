@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 
 from booktext import lesson, section
-from bythebook.models.changes import BookChanges
-from bythebook.models.job import IngestionJob
+from bythebook.models.job import BookChanges, IngestionJob
 from server.following import end_of, follow
 from server.running import Running, running
 
@@ -89,7 +88,6 @@ async def test_a_known_book_is_read_again_from_its_folder(up: Running, shelf: Pa
         ({"path": 1}, 400, "path"),
         ({"path": "../shelf/one"}, 400, "path"),
         ({"path": "/etc"}, 400, "path"),
-        ({"path": "https://127.0.0.1/book"}, 400, "path"),
         ({"path": "one\0"}, 400, "path"),
         ({"path": "nowhere"}, 400, "path"),
         ({"path": "x" * 1001}, 400, "path"),

@@ -222,7 +222,7 @@ def test_ordinary_words_stay() -> None:
         "task-management: the bearer of bad news has a token of thanks, see "
         "https://book.example.org/a@b?page=2 and secret gardens"
     )
-    log = Log(openai_api_key=SecretStr("none"))
+    log = Log(openai_api_key=SecretStr("none"), openai_base_url="http://127.0.0.1:1/v1")
     logger.info(text)
     assert log.lines[0]["message"] == text
 

@@ -12,10 +12,11 @@ from fastapi import APIRouter, FastAPI, Request
 from prometheus_client.parser import text_string_to_metric_families
 from starlette.types import Receive, Scope, Send
 
-from bythebook.models.answer import Answer, ToolCall
-from bythebook.models.health import HEALTH_EXAMPLE, Dependency, Health
-from bythebook.retrieval.confidence import assess
+from bythebook.models.answer import Answer
+from bythebook.models.service_health import HEALTH_EXAMPLE, Dependency, Health
+from bythebook.retrieval.calibration import assess
 from bythebook.server.metrics import Metrics, route_of
+from models.samples import tool_call
 
 ANSWER = Answer(
     question="What is a node?",
@@ -28,7 +29,7 @@ ANSWER = Answer(
     confidence=assess([]),
     model="stand-in",
     tokens_used=120,
-    tool_calls=(ToolCall("search", "node", {}, 5, 0.9), ToolCall("search", "nodes", {}, 5, 0.9)),
+    tool_calls=(tool_call("node"), tool_call("nodes")),
     removed=1,
 )
 

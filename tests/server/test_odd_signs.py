@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from bythebook.agent.cleaning import Cleaning
+from bythebook.agent.sanitize import Cleaning
 from server.conftest import Serve
 from server.running import with_model
 from standins.llm_server import LlmServer, says

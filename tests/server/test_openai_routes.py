@@ -16,8 +16,8 @@ from openai.types.chat import ChatCompletion, ChatCompletionChunk
 
 from booktext import WriteBook
 from bythebook.library import Library
-from bythebook.server.completions.request import MAX_EARLIER, CompletionRequest
-from bythebook.server.completions.sources import without_sources
+from bythebook.server.openai_completion import without_sources
+from bythebook.server.openai_request import MAX_EARLIER, CompletionRequest
 from bythebook.settings import Settings
 from server.running import Running, running, with_model
 from standins.llm_server import LlmServer, calls_tool, fails, hangs, says
@@ -27,6 +27,9 @@ QUESTION = "What is a service in ROS 2?"
 UNCOVERED = "How do I bake sourdough bread?"
 TRUE = "A service is a request-and-reply connection [1]."
 MARKER = re.compile(r"\[(\d+)\]")
+
+SEARCH = {"text": QUESTION, "hardware_tier_filter": 4, "limit": 5}
+IDS = ["bythebook", BOOK, "bythebook-passages", f"{BOOK}-passages"]
 
 
 @asynccontextmanager
@@ -282,7 +285,7 @@ async def test_a_wrong_key(up: Running) -> None:
         with pytest.raises(openai.AuthenticationError):
             await wrong.models.list()
     async with client(up, await new_key(up, "read")) as reader:
-        assert [model.id async for model in reader.models.list()] == ["bythebook", BOOK]
+        assert [model.id async for model in reader.models.list()] == IDS
         with pytest.raises(openai.PermissionDeniedError) as refused_too:
             await reader.chat.completions.create(model=BOOK, messages=[user(QUESTION)])
         assert refused_too.value.type == "permission_error"
@@ -337,7 +340,48 @@ async def test_books_are_models(up: Running) -> None:
             await other.chat.completions.create(model="bythebook", messages=[user(QUESTION)])
         assert none.value.param == "model"
     async with client(up, one) as ask:
-        assert [model.id async for model in ask.models.list()] == ["bythebook", BOOK]
+        assert [model.id async for model in ask.models.list()] == IDS
+
+
+@pytest.mark.parametrize("model", ["bythebook-passages", f"{BOOK}-passages"])
+async def test_passages_without_an_answer(up: Running, ask: openai.AsyncOpenAI, model: str) -> None:
+    found = (await up.http.post("/search", json=SEARCH, headers=await reads(up))).json()["results"]
+    completion = await ask.chat.completions.create(model=model, messages=[user(QUESTION)])
+    message = completion.choices[0].message
+    content = message.content or ""
+    assert completion.model == f"{BOOK}-passages"
+    cited = [one.url_citation for one in message.annotations or []]
+    assert [one.url for one in cited] == [passage["url"] for passage in found]
+    numbers = [content[one.start_index : one.end_index] for one in cited]
+    assert numbers == [f"[{number}]" for number in range(1, len(found) + 1)]
+    assert all(passage["text"] in content for passage in found)
+
+    stream = await ask.chat.completions.create(model=model, messages=[user(QUESTION)], stream=True)
+    chunks = [chunk async for chunk in stream]
+    assert "".join(chunk.choices[0].delta.content or "" for chunk in chunks) == content
+    assert chunks[-1].choices[0].finish_reason == "stop"
+    # Nobody asked for an answer that could be a gap.
+    assert (await up.service.questions.list()).items == []
+    assert (await ask.models.retrieve(model)).id == model
+    with pytest.raises(openai.BadRequestError) as empty:
+        await ask.chat.completions.create(model=model, messages=[user("?!")])
+    assert empty.value.param == "messages"
+
+
+async def reads(up: Running) -> dict[str, str]:
+    return {"Authorization": f"Bearer {await new_key(up)}"}
+
+
+async def test_a_book_of_that_name_comes_first(write_book: WriteBook, home: Path) -> None:
+    async with await Library.open(Settings(home=home)) as library:
+        for name in ("tides", "tides-passages"):
+            book = write_book({"a.md": f"# {name}\n\nThe {name} come and go every day.\n"})
+            await library.ingest(book, book_id=name)
+    async with running(home) as up, client(up) as ask:
+        completion = await ask.chat.completions.create(
+            model="tides-passages", messages=[user("What comes and goes every day?")]
+        )
+        assert (completion.model_extra or {})["bythebook"]["answer_id"]
 
 
 async def test_with_several_books_one_is_named(write_book: WriteBook, home: Path) -> None:
@@ -346,7 +390,12 @@ async def test_with_several_books_one_is_named(write_book: WriteBook, home: Path
             book = write_book({"a.md": f"# {name}\n\nThe {name} come and go every day.\n"})
             await library.ingest(book, book_id=name)
     async with running(home) as up, client(up) as ask:
-        assert [model.id async for model in ask.models.list()] == ["tides", "winds"]
+        assert [model.id async for model in ask.models.list()] == [
+            "tides",
+            "winds",
+            "tides-passages",
+            "winds-passages",
+        ]
         with pytest.raises(openai.BadRequestError) as several:
             await ask.chat.completions.create(model="bythebook", messages=[user(QUESTION)])
         assert several.value.param == "model" and "tides, winds" in several.value.message

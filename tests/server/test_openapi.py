@@ -14,21 +14,21 @@ from sqlalchemy import insert, select
 from bythebook.database.engine import open_database
 from bythebook.database.tables import books, files
 from bythebook.models.agent_messages import AgentResponse
-from bythebook.models.chat import ChatResponse
-from bythebook.models.search import ContextResponse, LessonResponse, SearchResponse
-from bythebook.models.thread import ConversationThread
-from bythebook.server import examples
+from bythebook.models.chat_messages import ChatResponse
+from bythebook.models.conversation import ConversationThread
+from bythebook.models.search_messages import ContextResponse, LessonResponse, SearchResponse
+from bythebook.server import examples, openai_completion
 from bythebook.server.app import make_app
-from bythebook.server.completions import completion
-from bythebook.server.completions.completion import ChatCompletion
-from bythebook.server.events import EVENTS
-from bythebook.server.routes.sessions import SessionSummary
+from bythebook.server.openai_completion import ChatCompletion
+from bythebook.server.routes.session_routes import SessionSummary
+from bythebook.server.sse import EVENTS
 from bythebook.settings import Settings
+from extent import EXAMPLES_OF_A_ROUTE
 from server.running import Running, running
 
 EXAMPLES: dict[type[BaseModel], dict[str, Any]] = {
     AgentResponse: examples.AGENT,
-    ChatCompletion: completion.EXAMPLE,
+    ChatCompletion: openai_completion.EXAMPLE,
     ChatResponse: examples.CHAT,
     ContextResponse: examples.CONTEXT,
     ConversationThread: examples.HISTORY,
@@ -75,7 +75,15 @@ async def check(up: Running, key: str, folder: Path, without: tuple[str, ...]) -
         *("--header", f"Authorization: Bearer {key}"),
         *("--exclude-checks", LEFT_OUT),
         *(word for path in without for word in ("--exclude-path", path)),
-        *("--max-examples", "10", "--request-timeout", "20", "--no-color", "--seed", "1"),
+        *(
+            "--max-examples",
+            str(EXAMPLES_OF_A_ROUTE),
+            "--request-timeout",
+            "20",
+            "--no-color",
+            "--seed",
+            "1",
+        ),
     ]
     running = await asyncio.create_subprocess_exec(
         *command, cwd=folder, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.STDOUT
@@ -94,6 +102,19 @@ def test_every_route_is_described() -> None:
         "/admin/usage",
         "/admin/questions",
         "/admin/gaps",
+        "/llms.txt",
+        "/books/{book_id}/llms.txt",
+        "/books/{book_id}/pages/{parent_doc_id}.md",
+        "/admin/books",
+        "/admin/books/{book_id}",
+        "/admin/books/{book_id}/files/{path}",
+        "/admin/books/{book_id}/pages",
+        "/admin/books/{book_id}/pages/{page}",
+        "/admin/model",
+        "/admin/model/test",
+        "/admin/keys",
+        "/admin/keys/{key_id}",
+        "/widget/settings",
         "/api/v1/agent/chat",
         "/v1/chat/completions",
         "/v1/models",

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from bythebook.models.search import ContextResponse, LessonResponse, SearchResponse
+from bythebook.models.search_messages import ContextResponse, LessonResponse, SearchResponse
 from server.running import Running
 
 QUESTION = "What is a service in ROS 2?"
@@ -32,6 +32,7 @@ async def test_filters_hold(up: Running) -> None:
     found = await search(up, module_filter="ros2", hardware_tier_filter=4, limit=20)
     assert {result.module for result in found.results} == {"ros2"}
     unknown = await up.http.post("/search", json={"text": QUESTION, "module_filter": "nope"})
+    assert unknown.json()["details"]["field"] == "module_filter"
     assert unknown.status_code == 400 and "nope" in unknown.json()["message"]
 
 

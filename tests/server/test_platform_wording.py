@@ -12,19 +12,22 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bythebook.errors import InputError, ModelError
-from bythebook.models.answer import Answer, Citation, Sentence
+from bythebook.models.answer import Answer, Citation
 from bythebook.models.passage import Passage
-from bythebook.server.kept import Kept
+from bythebook.server.conversations import SavedAnswer
 from bythebook.server.platforms import discord, slack
-from bythebook.server.platforms.dialect import Dialect, web_address
+from bythebook.server.platforms.chats import PlatformQuestion, book_of, session_of
+from bythebook.server.platforms.dialects import (
+    Dialect,
+    DiscordMarkdown,
+    Mrkdwn,
+    web_address,
+    written,
+)
 from bythebook.server.platforms.discord import Discord, content_of
-from bythebook.server.platforms.discord_marks import DiscordMarkdown
-from bythebook.server.platforms.mrkdwn import Mrkdwn
-from bythebook.server.platforms.prose import written
-from bythebook.server.platforms.question import Question, book_of, session_of
+from bythebook.server.platforms.reply_text import length, render_outcome
 from bythebook.server.platforms.slack import Slack, blocks_of
-from bythebook.server.platforms.wording import length, told
-from seeds.seed_samples import answer, passage, refusal
+from models.samples import answer, passage, refusal, sentence
 
 # Whatever else stands in a message, only these between the brackets are an address of ours.
 SLACK_LINK = re.compile(r"<https?://[^<>|\s@]+\|[^<>|]*>")
@@ -65,20 +68,20 @@ texts = st.lists(st.sampled_from(PIECES) | st.text(max_size=20), max_size=60).ma
 long_texts = st.tuples(texts, st.integers(1, 40)).map(lambda made: made[0] * made[1])
 
 
-def in_slack(kept: Kept) -> list[str]:
-    message = told(kept, Slack.dialect, Slack.room)
+def in_slack(kept: SavedAnswer) -> list[str]:
+    message = render_outcome(kept, Slack.dialect, Slack.room)
     blocks = blocks_of(message)
     return [(block.get("text") or block["elements"][0])["text"] for block in blocks]
 
 
-def in_discord(kept: Kept, question: str = "") -> str:
-    return content_of(question, told(kept, Discord.dialect, Discord.room))
+def in_discord(kept: SavedAnswer, question: str = "") -> str:
+    return content_of(question, render_outcome(kept, Discord.dialect, Discord.room))
 
 
 def with_text(text: str, ends: Sequence[int] = (), **changes: Any) -> Answer:
     starts = [0, *ends]
     sentences = tuple(
-        Sentence(start, end, (1,), 1.0)
+        sentence(start, end, 1)
         for start, end in zip(starts, [*ends, len(text)], strict=True)
         if start < end
     )
@@ -94,7 +97,7 @@ def test_nobody_is_called_and_it_fits(text: str, other: str, places: list[float]
     citations = tuple(Citation(number, cited, 0, 9, 0.9) for number in range(1, 8))
     made = with_text(text or "x", ends, citations=citations, notes=(other,))
     refused = replace(made, refused=True, citations=(), sentences=())
-    for kept in (Kept(made), Kept(refused, nearest=(cited, passage()))):
+    for kept in (SavedAnswer(made), SavedAnswer(refused, nearest=(cited, passage()))):
         blocks = in_slack(kept)
         assert blocks and all(0 < length(block) <= 3000 for block in blocks)
         for block in blocks:
@@ -152,7 +155,7 @@ def test_a_long_answer_is_cut_at_a_sentence_with_a_link_on() -> None:
     count = 80
     text = (sentence * count).strip()
     ends = [len(sentence) * number - 1 for number in range(1, count)]
-    kept = Kept(with_text(text, ends))
+    kept = SavedAnswer(with_text(text, ends))
     body, sources, _ = in_slack(kept)
     assert 2800 < len(body) <= 3000
     said, _, link = body.rpartition("\n\n")
@@ -165,7 +168,7 @@ def test_a_long_answer_is_cut_at_a_sentence_with_a_link_on() -> None:
 
 
 def test_a_sentence_without_end_is_cut_between_words() -> None:
-    body = in_slack(Kept(with_text("word " * 2000)))[0]
+    body = in_slack(SavedAnswer(with_text("word " * 2000)))[0]
     assert body.endswith("word…") and 2900 < len(body) <= 3000
 
 
@@ -174,22 +177,22 @@ def test_many_sources_are_counted() -> None:
         return passage(title=f"Page {number} " + "x" * 140, url=f"https://e.org/{number}")
 
     citations = tuple(Citation(number, cited(number), 0, 9, 0.9) for number in range(1, 41))
-    sources = in_slack(Kept(answer(citations=citations)))[1]
+    sources = in_slack(SavedAnswer(answer(citations=citations)))[1]
     assert sources.startswith("[1] <https://e.org/1|Page 1 ") and len(sources) <= 3000
     shown = sources.count("<https://")
     assert sources.endswith(f"\nand {40 - shown} more")
 
 
 def test_how_sure_it_is_and_what_was_noted() -> None:
-    assert in_slack(Kept(answer()))[-1] == "High confidence · One sentence was removed"
+    assert in_slack(SavedAnswer(answer()))[-1] == "High confidence · One sentence was removed"
 
 
 def test_a_refusal_names_what_is_near() -> None:
     near = (passage(), passage(), passage(url="/nodes", title="Topics", section_title=None))
-    told_in_slack = in_slack(Kept(refusal(), nearest=near))
+    told_in_slack = in_slack(SavedAnswer(refusal(), nearest=near))
     assert told_in_slack == [
         "I don't have information about that in the book content.",
-        "These sections came nearest, although they don't answer it:\n"
+        "These sections come closest, although they don't answer it:\n"
         "• <https://b.example/nodes#s0|Nodes › 3.2 What a node is>\n"
         "• Topics",
     ]
@@ -197,9 +200,9 @@ def test_a_refusal_names_what_is_near() -> None:
 
 def test_errors_are_told_as_far_as_the_asker_can_help() -> None:
     for dialect, room in ((Slack.dialect, Slack.room), (Discord.dialect, Discord.room)):
-        inner = told(ModelError("key sk-1 <!here>", action="Pay."), dialect, room)
+        inner = render_outcome(ModelError("key sk-1 <!here>", action="Pay."), dialect, room)
         assert inner.body == "The question could not be answered just now. Try again in a moment."
-        own = told(InputError("Too <long> @here."), dialect, room)
+        own = render_outcome(InputError("Too <long> @here."), dialect, room)
         assert own.body in ("Too &lt;long&gt; @\u200bhere.", "Too \\<long\\> @\u200bhere.")
 
 
@@ -218,8 +221,8 @@ def test_which_book_a_channel_asks() -> None:
 
 
 def test_a_conversation_is_known_by_its_place() -> None:
-    def asked(*place: str) -> Question:
-        return Question("slack", "Ev1", "U1", "C1", place, "x")
+    def asked(*place: str) -> PlatformQuestion:
+        return PlatformQuestion("slack", "Ev1", "U1", "C1", place, "x")
 
     one = session_of(asked("T", "C", "1.0"), "book", 0)
     assert one == session_of(asked("T", "C", "1.0"), "book", 0)
@@ -250,7 +253,7 @@ def test_what_was_typed_in_slack(typed: str, question: str) -> None:
 
 
 def test_what_is_told_at_once_calls_nobody() -> None:
-    told_at_once = discord.told_at_once("@everyone <@1>")
+    told_at_once = discord.ephemeral_message("@everyone <@1>")
     assert told_at_once["data"]["content"] == "@\u200beveryone \\<\u200b@1\\>"
     dialects: list[Dialect] = [Mrkdwn(), DiscordMarkdown()]
     assert len({dialect.bullet for dialect in dialects}) == 2

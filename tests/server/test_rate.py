@@ -8,17 +8,21 @@ import time
 import traceback
 import uuid
 from collections import Counter
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pydantic import SecretStr
+from redis.asyncio import Redis
 
 from bythebook.errors import ConfigurationError, StoreError
+from bythebook.keys import Keys
 from bythebook.server import rate
 from bythebook.server.rate import Rate, RateLimits
 from bythebook.settings import Settings
 from redis_server import RedisServer
+from server.running import running
 
 LIMIT = 20
 
@@ -239,3 +243,37 @@ def told(problem: BaseException) -> str:
         if cause is None:
             return "".join(lines)
         problem = cause
+
+
+async def test_odd_values_in_redis_are_told_and_do_no_lasting_harm(
+    home: Path, redis_url: str
+) -> None:
+    """Who else writes to the Redis can stop the counting, not the service."""
+    async with running(home, redis_url=redis_url, rate_limit=1000) as up:
+        _, key = await Keys(up.service.library.engine).create("reader", ["read"])
+        up.http.headers["X-API-Key"] = key
+        for spoil in SPOILT:
+            assert (await up.http.get("/books")).status_code == 200
+            async with Redis.from_url(redis_url) as redis:
+                keys: Any = await redis.keys("*")
+                assert keys
+                for key in keys:
+                    await redis.delete(key)
+                    await spoil(redis, key)
+                response = await up.http.get("/books")
+                assert response.status_code in (200, 429, 503), response.text
+                assert "E000" not in response.text
+                assert (await up.http.get("/health")).status_code in (200, 503)
+                await redis.delete(*keys)
+        assert (await up.http.get("/books")).status_code == 200
+
+
+SPOILT: tuple[Callable[[Any, Any], Awaitable[Any]], ...] = (
+    lambda redis, key: redis.set(key, "no number"),
+    lambda redis, key: redis.set(key, b"\xff\x00" * 1000),
+    lambda redis, key: redis.hset(key, "a", "b"),
+    *(
+        lambda redis, key, value=value: redis.rpush(key, value, value)
+        for value in ("no number", "nan", "inf", "-inf", "1e308", "-1", "9" * 400, b"\xff", "")
+    ),
+)

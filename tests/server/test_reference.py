@@ -21,7 +21,7 @@ from bythebook.server.app import make_app
 from bythebook.server.reference import PAGE_POLICY, page, reference
 from bythebook.settings import Settings
 
-DOCUMENT = FilePath(__file__).parents[2] / "docs" / "http-api.md"
+DOCUMENT = FilePath(__file__).parents[2] / "docs" / "reference" / "http-api.md"
 
 bearer = HTTPBearer(auto_error=False)
 

@@ -10,10 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bythebook.models.citation import CitationEntry
+from bythebook.models.answer import CitationEntry
 from bythebook.server.rendering import answer_html, passage_html
-from bythebook.server.rendering.answer import unfinished_html
-from bythebook.server.rendering.sanitising import sanitised
+from bythebook.server.rendering.render import sanitised, unfinished_html
 from server.html_seen import Seen
 
 PAGE = "https://book.example/docs/part/page#top"

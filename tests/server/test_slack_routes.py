@@ -78,7 +78,7 @@ async def test_a_follow_up_in_the_thread_goes_on(talk: Conversing) -> None:
 
 
 async def test_a_full_conversation_goes_on_as_the_next(serve: Serve, api: PlatformServer) -> None:
-    async with serve(**SETTINGS, max_turns=1) as up:
+    async with serve(**SETTINGS, max_conversation_turns=1) as up:
         talk = Conversing(up, api)
         for number in (1, 2, 3):
             await talk.slack(direct(QUESTION, thread_ts="1.0"))

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from bythebook.models.chat import ChatResponse
+from bythebook.models.chat_messages import ChatResponse
 from server.running import Running, parse_events, with_model
 from standins.llm_server import (
     LlmServer,

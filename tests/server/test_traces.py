@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import socket
-import sys
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler
 from pathlib import Path
@@ -14,7 +13,6 @@ from typing import Any
 import pytest
 
 from booktext import CANARIES, WriteBook
-from bythebook.errors import ConfigurationError
 from bythebook.tracing import sending
 from bythebook.tracing.spans import Attributes, sent_name
 from server.conftest import Serve
@@ -264,12 +262,3 @@ async def test_a_collector_in_trouble_changes_no_answer(
     said = capsys.readouterr().err
     assert said.count("Traces can't be sent") <= 1
     assert "Traces can't be sent" in said or "were not sent" in said
-
-
-async def test_without_the_extra_it_says_what_to_install(
-    serve: Serve, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setitem(sys.modules, "opentelemetry.sdk.resources", None)
-    with pytest.raises(ConfigurationError, match=r"bythebook\[otel\]"):
-        async with serve(tracing="otlp"):
-            pass

@@ -18,7 +18,7 @@ import pytest
 from booktext import lesson, section
 from bythebook.errors import ConfigurationError
 from bythebook.library import Library
-from bythebook.server.checkout import is_checkout, pull
+from bythebook.server.webhook import is_checkout, pull
 from bythebook.settings import Settings
 from server.following import follow
 from server.running import Running, running, until

@@ -18,8 +18,8 @@ from bythebook.errors import BusyError, InputError
 from bythebook.ingestion.jobs import INTERRUPTED, STOPPED
 from bythebook.library import Library
 from bythebook.models.job import IngestionJob
-from bythebook.server.folders import Source, find_new_book, folder_below
-from bythebook.server.worker import Worker
+from bythebook.server.ingest_worker import IngestWorker
+from bythebook.server.managed_books import FolderSource, find_new_book, folder_below
 from bythebook.settings import Settings
 from invariants import check_invariants, content_of
 
@@ -27,16 +27,16 @@ KILLED = """
 import asyncio, sys
 from pathlib import Path
 from bythebook.library import Library
-from bythebook.server.folders import Source
-from bythebook.server.worker import Worker
+from bythebook.server.managed_books import FolderSource
+from bythebook.server.ingest_worker import IngestWorker
 from bythebook.settings import Settings
 
 async def main():
     async with await Library.open(Settings(home=Path(sys.argv[1]))) as library:
-        worker = Worker(library)
+        worker = IngestWorker(library)
         for book in sys.argv[2:]:
             await library.sources.allow(Path(book).name, book)
-            await worker.submit(Source(Path(book).name, Path(book)))
+            await worker.submit(FolderSource(Path(book).name, Path(book)))
         await worker.start()
         while not any(job.status == "running" for job in await library.job_table.list()):
             await asyncio.sleep(0.01)
@@ -49,12 +49,12 @@ asyncio.run(main())
 
 @dataclass
 class Watched:
-    worker: Worker
+    worker: IngestWorker
     ended: asyncio.Queue[IngestionJob]
 
     async def submit(self, folder: Path, *, push: bool = False) -> IngestionJob:
         await self.worker.library.sources.allow(folder.name, str(folder))
-        return await self.worker.submit(Source(folder.name, folder), push=push)
+        return await self.worker.submit(FolderSource(folder.name, folder), push=push)
 
     async def next(self) -> IngestionJob:
         return await asyncio.wait_for(self.ended.get(), 60)
@@ -63,7 +63,7 @@ class Watched:
 @pytest.fixture
 async def watched(library: Library) -> AsyncIterator[Watched]:
     ended: asyncio.Queue[IngestionJob] = asyncio.Queue()
-    worker = Worker(library, ended.put_nowait)
+    worker = IngestWorker(library, ended.put_nowait)
     yield Watched(worker, ended)
     await worker.stop()
 
@@ -82,7 +82,7 @@ async def test_a_job_that_nobody_told_of_is_found(
     watched: Watched, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The connection may be lost when a job was queued, but its service has not heard so."""
-    monkeypatch.setattr("bythebook.server.worker.IDLE_PAUSE", 0.05)
+    monkeypatch.setattr("bythebook.server.ingest_worker.IDLE_PAUSE", 0.05)
     await watched.worker.start()
     await asyncio.sleep(0.1)
     folder = book(tmp_path, "one")
@@ -153,11 +153,11 @@ async def test_what_waits_is_taken_up_by_the_next_service(home: Path, tmp_path: 
     async with await Library.open(Settings(home=home)) as library:
         one = book(tmp_path, "one")
         await library.sources.allow("one", str(one))
-        job = await Worker(library).submit(Source("one", one))
+        job = await IngestWorker(library).submit(FolderSource("one", one))
     async with await Library.open(Settings(home=home)) as library:
         assert (await library.job(job.job_id)).status == "queued"
         ended: asyncio.Queue[IngestionJob] = asyncio.Queue()
-        worker = Worker(library, ended.put_nowait)
+        worker = IngestWorker(library, ended.put_nowait)
         await worker.start()
         done = await asyncio.wait_for(ended.get(), 60)
         assert (done.job_id, done.status) == (job.job_id, "completed")
@@ -179,13 +179,13 @@ async def test_after_a_kill_every_job_tells_the_truth(home: Path, tmp_path: Path
     await asyncio.to_thread(serve_and_kill, home, one, two)
     async with await Library.open(Settings(home=home)) as library:
         ended: asyncio.Queue[IngestionJob] = asyncio.Queue()
-        worker = Worker(library, ended.put_nowait)
+        worker = IngestWorker(library, ended.put_nowait)
         await worker.start()
         assert (await asyncio.wait_for(ended.get(), 60)).book_id == "two"
         second, first = await library.jobs()
         assert (first.book_id, first.status, first.error_message) == ("one", "failed", INTERRUPTED)
         assert (second.book_id, second.status) == ("two", "completed")
-        await worker.submit(Source("one", one))
+        await worker.submit(FolderSource("one", one))
         assert (await asyncio.wait_for(ended.get(), 60)).status == "completed"
         await check_invariants(library, "one")
         await worker.stop()
@@ -317,10 +317,10 @@ async def test_folders_below_the_books_folder(shelf: Path, tmp_path: Path) -> No
             with pytest.raises(InputError):
                 folder_below(shelf, path)
         else:
-            assert await find_new_book(shelf, path, None) == Source("inside", inside)
+            assert await find_new_book(shelf, path, None) == FolderSource("inside", inside)
     assert (await find_new_book(shelf, "inside", "named")).book_id == "named"
     file = (shelf / "file.md").resolve()
-    assert await find_new_book(shelf, "file.md", None) == Source("file", file)
+    assert await find_new_book(shelf, "file.md", None) == FolderSource("file", file)
     (shelf / "empty").mkdir()
     (shelf / "file.txt").write_text("no book")
     bare = shelf / "bare.git"

@@ -54,8 +54,16 @@ def vector_of(text: str, dimension: int) -> list[float]:
 class EmbeddingServer:
     """Runs between `start` and `stop`; `requests` is what came in."""
 
-    def __init__(self, *, key: str = "right-key", openai: int = 1536, cohere: int = 1024) -> None:
+    def __init__(
+        self,
+        *,
+        key: str = "right-key",
+        openai: int = 1536,
+        cohere: int = 1024,
+        embed: Callable[[str, int], list[float]] = vector_of,
+    ) -> None:
         self.key = key
+        self.embed = embed
         self.dimensions = {"openai": openai, "cohere": cohere}
         self.requests: list[Request] = []
         self.steps: deque[Step] = deque()
@@ -97,7 +105,7 @@ class EmbeddingServer:
     def answer(self, request: Request) -> Answer | None:
         if request.path == "/v1/embeddings":
             rows = [
-                {"object": "embedding", "index": i, "embedding": vector_of(text, size)}
+                {"object": "embedding", "index": i, "embedding": self.embed(text, size)}
                 for size in [self.dimensions["openai"]]
                 for i, text in enumerate(request.body["input"])
             ]
@@ -106,7 +114,7 @@ class EmbeddingServer:
             size = self.dimensions["cohere"]
             # The service embeds questions and passages differently.
             kind = request.body["input_type"]
-            vectors = [vector_of(f"{kind} {text}", size) for text in request.body["texts"]]
+            vectors = [self.embed(f"{kind} {text}", size) for text in request.body["texts"]]
             return {"id": "1", "embeddings": {"float": vectors}}
         return None
 

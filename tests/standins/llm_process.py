@@ -1,6 +1,7 @@
 """The scripted language model in a process of its own, so that a load test measures only us.
 
 It searches for the question and quotes the beginning of the first passages, each with its number.
+A sentence that it is given back it withdraws.
 One thread serves every connection: a hundred threads would need longer than the latency they play.
 """
 
@@ -48,7 +49,8 @@ def quotes(found: list[Json]) -> Step:
 
 def answers() -> Callable[[Json], Step]:
     """What it does with every request."""
-    return searches_then(quotes, split=1)
+    search = searches_then(quotes, split=1)
+    return lambda request: search(request) if request.get("tools") else says("-")
 
 
 class Connection(asyncio.Protocol):

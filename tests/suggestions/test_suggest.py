@@ -10,8 +10,8 @@ import pytest
 from booktext import WriteBook
 from bythebook import suggestions
 from bythebook.library import Library
-from bythebook.models.search import SearchQuery
-from bythebook.retrieval.confidence import assess
+from bythebook.models.search_messages import SearchQuery
+from bythebook.retrieval.calibration import assess
 from bythebook.settings import Settings
 from bythebook.suggestions import suggest
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from sqlalchemy.ext.asyncio import AsyncEngine
 
-from bythebook.threads.threads import Threads
+from bythebook.threads import Threads
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""Conversations that are kept: S4's rules, the archive, what is deleted stays so."""
+"""Conversations that are kept: their bounds, the archive, what is deleted stays so."""
 
 from __future__ import annotations
 
@@ -9,11 +9,10 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 
 from bythebook.database.engine import open_database
 from bythebook.errors import InputError
-from bythebook.models.conversation import Turn
-from bythebook.models.identity import new_id
-from bythebook.models.thread import ConversationThread
-from bythebook.threads.threads import Threads
-from seeds.seed_samples import UUID1, answer, refusal
+from bythebook.models.conversation import ConversationThread, Turn
+from bythebook.models.values import new_id
+from bythebook.threads import StartedByAnother, Threads
+from models.samples import UUID1, answer, refusal
 from threads.thread_tools import names, rows_left, start, stored, turn
 
 AT = datetime(2025, 12, 17, 14, 20, tzinfo=UTC)
@@ -72,10 +71,13 @@ async def test_an_id_may_be_written_in_capitals(threads: Threads) -> None:
     )
 
 
-async def test_two_first_messages_are_both_kept(threads: Threads) -> None:
+async def test_two_first_messages_are_both_kept_unless_by_others(threads: Threads) -> None:
     thread_id = new_id()
-    assert await threads.append(thread_id, turn("a"), metadata={"by": "a"}, is_new=True)
-    assert await threads.append(thread_id, turn("b"), metadata={"by": "b"}, is_new=True)
+    for name in ("a", "b"):
+        assert await threads.append(thread_id, turn(name), metadata={"by": "a"}, is_new=True)
+    with pytest.raises(StartedByAnother) as refused:
+        await threads.append(thread_id, turn("c"), metadata={"by": "c"}, is_new=True)
+    assert refused.value.metadata == {"by": "a"}
     thread = await threads.load(thread_id)
     assert thread is not None and thread.metadata == {"by": "a"}
     assert [kept.question for kept in thread.conversation.turns] == ["Question a?", "Question b?"]
@@ -154,7 +156,7 @@ async def test_an_archived_thread_comes_back_when_used(
     await start(threads, thread_id, 30)
     before = await threads.view(thread_id)
     assert await threads.archive_idle(EVERYTHING) == 1
-    assert await threads.append(thread_id, turn(30), metadata={"by": "other"}, is_new=is_new)
+    assert await threads.append(thread_id, turn(30), metadata={"by": "me"}, is_new=is_new)
     assert await rows_left(engine) == [1, 0, 12]
     thread = await threads.load(thread_id)
     assert before is not None and thread is not None and not thread.is_archived

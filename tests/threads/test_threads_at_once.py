@@ -10,8 +10,8 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from bythebook.database.engine import open_database
-from bythebook.models.identity import new_id
-from bythebook.threads.threads import Threads
+from bythebook.models.values import new_id
+from bythebook.threads import Threads
 from threads.thread_tools import names, rows_left, start, stored, turn
 
 EVERYTHING = timedelta(seconds=-60)
@@ -129,7 +129,7 @@ async def test_it_is_deleted_once(processes: list[Threads]) -> None:
 WRITER = """
 import asyncio, sys
 from bythebook.database.engine import open_database
-from bythebook.threads.threads import Threads
+from bythebook.threads import Threads
 from threads.thread_tools import turn
 
 async def main(url, thread_id, name):

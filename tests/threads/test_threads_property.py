@@ -10,8 +10,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from bythebook.database.engine import open_database
-from bythebook.models.identity import new_id
-from bythebook.threads.threads import Threads
+from bythebook.models.values import new_id
+from bythebook.threads import Threads
 from threads.thread_tools import names, rows_left, stored, turn
 
 EVERYTHING = timedelta(seconds=-60)

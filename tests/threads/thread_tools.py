@@ -11,7 +11,7 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 from bythebook.database.tables import archived_messages, archived_threads, threads
 from bythebook.models.chunk import now
 from bythebook.models.conversation import Turn
-from bythebook.threads.threads import Threads
+from bythebook.threads import Threads
 
 
 def turn(name: object, asked: datetime | None = None, answered: datetime | None = None) -> Turn:

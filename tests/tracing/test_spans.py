@@ -14,7 +14,7 @@ import pytest
 
 from booktext import CANARIES, WriteBook
 from bythebook.errors import ConfigurationError, InputError, ModelError, StoreError
-from bythebook.index.connection import Connection
+from bythebook.index.server_connection import ServerConnection
 from bythebook.tracing.sending import sending_traces
 from bythebook.tracing.spans import note, span, spanned, trace_id, watching
 from standins.collector import Collector, running_collector
@@ -162,7 +162,7 @@ async def test_a_qdrant_server_is_told_the_trace(collector: Collector) -> None:
     with HTTPServer(("127.0.0.1", 0), Qdrant) as server:
         thread = threading.Thread(target=server.serve_forever, args=(0.01,))
         thread.start()
-        connection = Connection(f"http://127.0.0.1:{server.server_port}")
+        connection = ServerConnection(f"http://127.0.0.1:{server.server_port}")
         try:
             await connection.call(lambda client: client.get_collections())
             async with sending_traces("otlp", collector.address, "mine"):

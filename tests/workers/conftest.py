@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from bythebook.library import Library
-from bythebook.models.identity import new_id
+from bythebook.models.values import new_id
 from bythebook.settings import Settings
 from postgres_server import new_database
 from workers.fleet import Fleet, fleet

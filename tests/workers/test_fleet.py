@@ -11,8 +11,8 @@ from sqlalchemy import func, select
 from bythebook.database.tables import PASSING
 from bythebook.library import Library
 from bythebook.models.job import IngestionJob
-from bythebook.server.folders import Source
-from bythebook.server.worker import Worker
+from bythebook.server.ingest_worker import IngestWorker
+from bythebook.server.managed_books import FolderSource
 from bythebook.settings import Settings
 from fetching.test_repository import work as work
 from invariants import check_invariants, content_of
@@ -52,11 +52,11 @@ async def test_workers_stop_and_die_and_nothing_is_lost_or_doubled(
 ) -> None:
     one = write_lessons(tmp_path / "books" / "one", FILES)
     two = write_lessons(tmp_path / "books" / "two", 3)
-    service = Worker(on_servers)
+    service = IngestWorker(on_servers)
     await service.start()
     for book, source in (("one", one), ("two", two), ("valves", tmp_path / "valves.git")):
         await on_servers.sources.allow(book, str(source))
-    big = await service.submit(Source("one", one))
+    big = await service.submit(FolderSource("one", one))
     assert (await on_servers.job(big.job_id)).status == "queued"
     assert await service.count_waiting() == 1
 
@@ -82,11 +82,13 @@ async def test_workers_stop_and_die_and_nothing_is_lost_or_doubled(
     killed.send_signal(signal.SIGKILL)
     killed.wait()
     # Elsewhere, with another home, the job is not taken for dead.
-    other = Settings(**{**on_servers.settings.model_dump(), "home": tmp_path / "other"})
+    other = Settings(
+        **{**on_servers.settings.model_dump(exclude_unset=True), "home": tmp_path / "other"}
+    )
     async with await Library.open(other) as elsewhere:
         assert (await elsewhere.job(big.job_id)).status == "running"
-    small = await service.submit(Source("two", two))
-    fetched = await service.submit(Source("valves", str(tmp_path / "valves.git")))
+    small = await service.submit(FolderSource("two", two))
+    fetched = await service.submit(FolderSource("valves", str(tmp_path / "valves.git")))
     workers.start()
     workers.start()
     done = await ended(on_servers, big)
@@ -103,7 +105,7 @@ async def test_workers_stop_and_die_and_nothing_is_lost_or_doubled(
     # What changed since, and only that.
     (one / "module-1/chapter-1/03-lesson.md").unlink()
     (one / "module-1/chapter-2/05-lesson.md").write_text("# New\n\nQuite another lesson now.\n")
-    again = await ended(on_servers, await service.submit(Source("one", one)))
+    again = await ended(on_servers, await service.submit(FolderSource("one", one)))
     assert (again.files_processed, again.files_deleted, again.chunks_embedded) == (1, 1, 1)
     await check_invariants(on_servers, "one")
     await check_same_as_in_process(on_servers, one, tmp_path)

@@ -13,14 +13,14 @@ import pytest
 from bythebook.embedding.minilm import MiniLM
 from bythebook.errors import BusyError, ConfigurationError, StoreError
 from bythebook.fetching.address import find_address
-from bythebook.ingestion.database_lock import DatabaseLocks
+from bythebook.ingestion.locks import DatabaseLocks
 from bythebook.library import Library
 from bythebook.models.job import IngestionJob
 from bythebook.reading import source
 from bythebook.settings import Settings
-from bythebook.workers.board import Board
-from bythebook.workers.shared import check_shared
-from bythebook.workers.steps import MOST_TRIES, MOST_TROUBLES, Steps, TryLater
+from bythebook.workers.job_steps import MOST_TRIES, MOST_TROUBLES, JobSteps, TryLater
+from bythebook.workers.job_store import JobStore
+from bythebook.workers.shared_worker import check_shared
 from fetching.test_repository import TEXT, commit, push
 from fetching.test_repository import work as work
 from invariants import check_invariants
@@ -38,12 +38,12 @@ async def nothing(_job: IngestionJob) -> None:
 
 
 @pytest.fixture
-def steps(on_servers: Library) -> Steps:
-    board = Board(on_servers.database, timedelta(seconds=60))
-    return Steps(on_servers, board, DatabaseLocks(on_servers.engine), nothing)
+def steps(on_servers: Library) -> JobSteps:
+    job_store = JobStore(on_servers.database, timedelta(seconds=60))
+    return JobSteps(on_servers, job_store, DatabaseLocks(on_servers.engine), nothing)
 
 
-async def do_all(steps: Steps, job_id: int, numbers: Sequence[int]) -> None:
+async def do_all(steps: JobSteps, job_id: int, numbers: Sequence[int]) -> None:
     """As the queue would: what can't be done now comes again."""
     left = list(numbers)
     while left:
@@ -65,7 +65,7 @@ class Choking(MiniLM):
 
 
 async def test_a_file_that_always_fails_is_reported_and_the_others_go_on(
-    on_servers: Library, steps: Steps, tmp_path: Path
+    on_servers: Library, steps: JobSteps, tmp_path: Path
 ) -> None:
     folder = write_lessons(tmp_path / "book", 7)
     on_servers.embedder = Choking()
@@ -80,15 +80,15 @@ async def test_a_file_that_always_fails_is_reported_and_the_others_go_on(
 
 
 async def test_a_file_that_kills_its_worker_is_given_up(
-    on_servers: Library, steps: Steps, tmp_path: Path
+    on_servers: Library, steps: JobSteps, tmp_path: Path
 ) -> None:
     folder = write_lessons(tmp_path / "book", 3)
     job = await make_job(on_servers, "one", str(folder))
     (share,) = await steps.advance(job.job_id)
-    assert await steps.board.begin(job.job_id, share)  # who took it is never heard of again
+    assert await steps.job_store.begin(job.job_id, share)  # who took it is never heard of again
     deadly, *others = await steps.do_share(job.job_id, share)
     for _ in range(MOST_TRIES):
-        assert await steps.board.begin(job.job_id, deadly)
+        assert await steps.job_store.begin(job.job_id, deadly)
     await do_all(steps, job.job_id, [deadly, *others])
     done = await on_servers.job(job.job_id)
     assert (done.status, done.files_processed, done.files_failed) == ("completed", 2, 1)
@@ -96,7 +96,7 @@ async def test_a_file_that_kills_its_worker_is_given_up(
 
 
 async def test_what_a_plan_has_seen_of_a_file_goes_with_its_share(
-    on_servers: Library, steps: Steps, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    on_servers: Library, steps: JobSteps, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(source, "SETTLED_NS", 0)
     folder = write_lessons(tmp_path / "book", 3)
@@ -115,20 +115,22 @@ async def test_what_a_plan_has_seen_of_a_file_goes_with_its_share(
 
 
 async def test_a_repository_is_fetched_and_done_by_one_worker(
-    on_servers: Library, steps: Steps, work: Path, tmp_path: Path
+    on_servers: Library, steps: JobSteps, work: Path, tmp_path: Path
 ) -> None:
     address = str(tmp_path / "valves.git")
     job = await make_job(on_servers, "valves", address)
     assert await steps.advance(job.job_id) == []
     done = await on_servers.job(job.job_id)
     assert (done.status, done.files_processed, done.source) == ("completed", 2, address)
-    assert await steps.board.planned(job.job_id) is None
+    assert await steps.job_store.planned(job.job_id) is None
     assert (await on_servers.book("valves")).source == address
 
     # What changed since, by a worker that has fetched nothing yet.
     commit(work, {"docs/b.md": TEXT.format("B", "b")})
     push(work, "main")
-    elsewhere = Settings(**{**on_servers.settings.model_dump(), "home": tmp_path / "elsewhere"})
+    elsewhere = Settings(
+        **{**on_servers.settings.model_dump(exclude_unset=True), "home": tmp_path / "elsewhere"}
+    )
     async with await Library.open(elsewhere) as other:
         steps.library = other
         again = await make_job(on_servers, "valves", address)
@@ -148,37 +150,37 @@ def _key(text: str) -> str:
 
 
 async def test_a_job_that_kills_whoever_plans_it_fails(
-    on_servers: Library, steps: Steps, work: Path, tmp_path: Path
+    on_servers: Library, steps: JobSteps, work: Path, tmp_path: Path
 ) -> None:
     address = str(tmp_path / "valves.git")
     job = await make_job(on_servers, "valves", address)
-    assert await steps.board.claim(job.job_id, "valves")
+    assert await steps.job_store.claim(job.job_id, "valves")
     for _ in range(MOST_TROUBLES):  # who began it is never heard of again
-        await steps.board.count_trouble(job.job_id)
+        await steps.job_store.count_trouble(job.job_id)
     assert await steps.advance(job.job_id) == []
     failed = await on_servers.job(job.job_id)
     assert failed.status == "failed" and "did not survive" in (failed.error_message or "")
 
 
 async def test_one_who_was_taken_for_dead_changes_nothing(
-    on_servers: Library, steps: Steps, tmp_path: Path
+    on_servers: Library, steps: JobSteps, tmp_path: Path
 ) -> None:
     folder = write_lessons(tmp_path / "book", 1)
     job = await make_job(on_servers, "one", str(folder))
     (number,) = await steps.advance(job.job_id)
-    slow = await steps.board.begin(job.job_id, number)
-    assert slow is not None and await steps.board.is_ours(slow)
+    slow = await steps.job_store.begin(job.job_id, number)
+    assert slow is not None and await steps.job_store.is_ours(slow)
     await steps.do_share(job.job_id, number)
-    assert not await steps.board.is_ours(slow)
+    assert not await steps.job_store.is_ours(slow)
     tally = job.model_copy(update={"files_processed": 1})
-    await steps.board.complete(slow, tally, [])
+    await steps.job_store.complete(slow, tally, [])
     assert (await on_servers.job(job.job_id)).files_processed == 1
     await steps.advance(job.job_id)
     assert (await on_servers.job(job.job_id)).files_processed == 1
 
 
 async def test_what_may_pass_is_waited_for_and_then_fails_the_job(
-    on_servers: Library, steps: Steps, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    on_servers: Library, steps: JobSteps, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder = write_lessons(tmp_path / "book", 1)
     job = await make_job(on_servers, "one", str(folder))
@@ -201,10 +203,12 @@ async def test_what_may_pass_is_waited_for_and_then_fails_the_job(
 
 
 async def test_a_book_has_one_writer_on_the_whole_database(
-    on_servers: Library, steps: Steps, tmp_path: Path
+    on_servers: Library, steps: JobSteps, tmp_path: Path
 ) -> None:
     folder = write_lessons(tmp_path / "one", 1)
-    elsewhere = Settings(**{**on_servers.settings.model_dump(), "home": tmp_path / "elsewhere"})
+    elsewhere = Settings(
+        **{**on_servers.settings.model_dump(exclude_unset=True), "home": tmp_path / "elsewhere"}
+    )
     async with await Library.open(elsewhere) as other:
         async with on_servers.locks.writing("one"):
             assert await other.locks.is_writing("one")
@@ -227,17 +231,17 @@ async def test_a_book_has_one_writer_on_the_whole_database(
 
 
 async def test_a_plan_without_workers_ends(
-    on_servers: Library, steps: Steps, tmp_path: Path
+    on_servers: Library, steps: JobSteps, tmp_path: Path
 ) -> None:
     folder = write_lessons(tmp_path / "one", 1)
-    steps.board.lease = timedelta(0)
+    steps.job_store.lease = timedelta(0)
     job = await make_job(on_servers, "one", str(folder))
     (number,) = await steps.advance(job.job_id)
     assert (await on_servers.ingest(folder, book_id="one")).files_processed == 1
     assert (await on_servers.job(job.job_id)).status == "failed"
     assert await steps.do_share(job.job_id, number) == []
-    await steps.board.keep_alive()
-    assert await steps.board.waiting() == []
+    await steps.job_store.keep_alive()
+    assert await steps.job_store.waiting() == []
 
 
 async def test_a_lock_ends_with_its_connection(
@@ -245,9 +249,9 @@ async def test_a_lock_ends_with_its_connection(
 ) -> None:
     from sqlalchemy import text
 
-    from bythebook.ingestion import database_lock
+    from bythebook.ingestion import locks
 
-    monkeypatch.setattr(database_lock, "WATCH", 0.05)
+    monkeypatch.setattr(locks, "WATCH", 0.05)
     cut = text(
         "SELECT pg_terminate_backend(pid) FROM pg_locks WHERE locktype = 'advisory' AND "
         "database = (SELECT oid FROM pg_database WHERE datname = current_database())"

@@ -11,29 +11,32 @@ from typing import TYPE_CHECKING, Any, Self
 
 from bythebook.agent import prompts
 from bythebook.agent.answering import Answering
-from bythebook.agent.events import Done, Event, Failed, StateChanged, Terminal, Token
-from bythebook.agent.extractor import Extractor
-from bythebook.agent.rounds import Rounds
-from bythebook.agent.telling import Telling
-from bythebook.agent.turn import Asked, TurnState
+from bythebook.agent.events import Done, Event, Failed, StateChanged, StateMachine, Terminal, Token
+from bythebook.agent.extractive_writer import ExtractiveWriter
+from bythebook.agent.sanitize import QueryRedaction
+from bythebook.agent.scheduling import FairTurns
+from bythebook.agent.turn import TurnQuestion, TurnState
 from bythebook.errors import BookError, InputError, ModelError, Overloaded
-from bythebook.language.calm import calm
-from bythebook.language.detect import other_language
-from bythebook.language.followup import questions_of, standalone
-from bythebook.language.reference import THANKS, is_small_talk
+from bythebook.language.coreference import THANKS, is_small_talk
+from bythebook.language.detection import language_name, normalize, other_language
+from bythebook.language.query_rewrite import (
+    questions_of,
+    rewrite_standalone,
+    searchable,
+    without_selection,
+)
 from bythebook.library import Library
 from bythebook.models.answer import Answer
 from bythebook.models.chunk import now
-from bythebook.models.conversation import Conversation, Turn
-from bythebook.models.search import SearchFilters
-from bythebook.models.text import MAX_QUESTION
-from bythebook.settings import Settings
+from bythebook.models.conversation import Conversation, ConversationState, Turn
+from bythebook.models.search_messages import SearchFilters, has_words
+from bythebook.models.values import MAX_QUESTION
+from bythebook.settings.agent import AgentConfig
 from bythebook.tracing.spans import Attributes, span
 
 if TYPE_CHECKING:
     from bythebook.agent.language_model import LanguageModel
     from bythebook.agent.model_writer import ModelWriter
-    from bythebook.settings import Settings
 
 logger = logging.getLogger(__name__)
 
@@ -47,25 +50,46 @@ class Assistant:
     def __init__(
         self,
         library: Library,
-        settings: Settings | None = None,
+        config: AgentConfig | None = None,
         model: LanguageModel | None = None,
     ) -> None:
-        """Others than the library's `settings`, and the `model` itself, are for whoever examines
-        them; the assistant closes the model."""
+        """What the `config` says holds, else what the library's settings say. A `model` of its own
+        is for whoever examines it; the assistant closes it."""
         self.library = library
-        self.settings = settings or library.settings
         self._turns: set[asyncio.Task[Terminal]] = set()
+        self._leaving: set[asyncio.Task[None]] = set()
         self._stopping = False
-        self._rounds = Rounds()
-        self._extractor = Extractor(self.settings)
+        self._fair_turns = FairTurns()
+        self._configure(config or library.settings, model)
+
+    def _configure(self, config: AgentConfig, model: LanguageModel | None = None) -> None:
+        self.config = config
+        self._extractor = ExtractiveWriter(self.config)
         self._model_writer: ModelWriter | None = None
-        if self.settings.uses_language_model:
+        if self.config.uses_language_model:
             # The SDK takes longer to load than the built-in answerer needs for an answer.
             from bythebook.agent.model_writer import ModelWriter
 
-            self._model_writer = ModelWriter(self.settings, model)
+            self._model_writer = ModelWriter(self.config, model)
+
+    def use(self, config: AgentConfig) -> None:
+        """Go by another config from the next question on. Answers that are being written keep their
+        model until they are finished."""
+        before, writing = self.language_model, set(self._turns)
+
+        async def close() -> None:
+            if writing:
+                await asyncio.wait(writing)
+            if before:
+                await before.close()
+
+        self._configure(config)
+        leaving = asyncio.create_task(close())
+        self._leaving.add(leaving)
+        leaving.add_done_callback(self._leaving.discard)
 
     async def close(self) -> None:
+        await asyncio.gather(*self._leaving, return_exceptions=True)
         if self.language_model:
             await self.language_model.close()
 
@@ -108,6 +132,27 @@ class Assistant:
                 raise event.error
         raise AssertionError("a stream ends with Done or Failed")
 
+    async def topic(self, conversation: Conversation) -> str:
+        """What the conversation is about, in the language model's words; nothing without one."""
+        if self.language_model is None:
+            return ""
+        from bythebook.agent.model_writer import topic_of
+
+        return await topic_of(self.language_model, conversation.window(self.config.history_turns))
+
+    async def state_of(
+        self, conversation: Conversation, book_id: str | None = None
+    ) -> ConversationState:
+        """The conversation as messages, beginning with the rules that a model is told."""
+        book = await self.library.recent_book(book_id)
+        rules = prompts.instructions(
+            tool=self.config.tool_name,
+            refusal=self.config.refusal,
+            language=language_name(book.language),
+            summary=conversation.topic_summary,
+        )
+        return ConversationState.of(conversation, rules)
+
     async def stream(
         self,
         question: str,
@@ -117,31 +162,40 @@ class Assistant:
         filters: SearchFilters | None = None,
         top_k: int | None = None,
         threshold: float | None = None,
+        page: str | None = None,
     ) -> AsyncGenerator[Event]:
         """What happens, as it happens: exactly one Done or Failed, and nothing after it. Whoever
-        stops listening stops the work."""
+        stops listening stops the work. `page` is the address of the page to look in first."""
         events: asyncio.Queue[Event] = asyncio.Queue()
         asked_at = now()
         conversation = conversation or Conversation()
 
         async def work() -> Terminal:
-            if self._stopping:
-                raise _stopped()
-            events.put_nowait(StateChanged("received"))
-            await self._rounds.next()
-            asked = await self._asked(question, conversation, book_id, filters, top_k, threshold)
-            state = TurnState(
-                asked, self.library, self.settings.tool_name, events.put_nowait, self._rounds
-            )
+            machine = StateMachine()
+            events.put_nowait(StateChanged(machine.state))
             try:
+                if self._stopping:
+                    raise _stopped()
+                await self._fair_turns.next()
+                asked = await self._prepare_question(
+                    question, conversation, book_id, filters, top_k, threshold, page
+                )
+                state = TurnState(
+                    asked,
+                    self.library,
+                    self.config.tool_name,
+                    events.put_nowait,
+                    self._fair_turns,
+                    machine,
+                )
                 answer = await self._answer(state, conversation)
-            except (BookError, asyncio.CancelledError):
-                state.move("failed")
+                conversation.add(Turn.of(answer, asked_at))
+            except BaseException:  # whatever it is, clients see where the turn ended
+                events.put_nowait(StateChanged(machine.move("failed").state))
                 raise
-            conversation.add(Turn.of(answer, asked_at))
             return Done(answer)
 
-        task = asyncio.create_task(self._traced(work))
+        task = asyncio.create_task(self._with_trace(work))
         self._turns.add(task)
 
         def ended(turn: asyncio.Task[Terminal]) -> None:
@@ -159,17 +213,17 @@ class Assistant:
             task.cancel()
             await asyncio.gather(task, return_exceptions=True)
 
-    async def _traced(self, work: Callable[[], Awaitable[Terminal]]) -> Terminal:
-        with span("turn", model=self.model_name) as told:
+    async def _with_trace(self, work: Callable[[], Awaitable[Terminal]]) -> Terminal:
+        with span("turn", model=self.model_name) as trace:
             ended = await self._in_time(work)
             if isinstance(ended, Failed):
-                told.failed(ended.error)
+                trace.failed(ended.error)
             else:
-                told.note(**_told_of(ended.answer))
+                trace.note(**_trace_attributes(ended.answer))
             return ended
 
     async def _in_time(self, work: Callable[[], Awaitable[Terminal]]) -> Terminal:
-        seconds = self.settings.turn_timeout
+        seconds = self.config.turn_timeout
         # A language model is stopped by its writer, so that the book can still be quoted.
         rest = QUOTING_SECONDS if self._model_writer else 0.0
         try:
@@ -190,7 +244,7 @@ class Assistant:
                 BookError("Something went wrong inside bythebook.", action="See its log.")
             )
 
-    async def _asked(
+    async def _prepare_question(
         self,
         question: str,
         conversation: Conversation,
@@ -198,8 +252,9 @@ class Assistant:
         filters: SearchFilters | None,
         top_k: int | None,
         threshold: float | None,
-    ) -> Asked:
-        question = calm(question.strip())
+        page: str | None,
+    ) -> TurnQuestion:
+        question = normalize(question.strip())
         if not question:
             raise InputError("Please provide a question.", details={"field": "message"})
         if len(question) > MAX_QUESTION:
@@ -208,50 +263,58 @@ class Assistant:
                 action=f"Ask in at most {MAX_QUESTION}.",
                 details={"field": "message"},
             )
-        if conversation.count >= self.settings.max_turns:
+        if conversation.count >= self.config.max_conversation_turns:
             raise InputError(
-                f"This conversation has reached {self.settings.max_turns} turns.",
+                f"This conversation has reached {self.config.max_conversation_turns} turns.",
                 action="Start a new one.",
             )
         book = await self.library.recent_book(book_id)
-        window = conversation.window(self.settings.history_turns)
-        alone = standalone(question, window, book.language)
-        language = other_language(question, book.language)
-        parts = () if alone.depends else questions_of(question)
-        return Asked(
+        window = conversation.window(self.config.history_turns)
+        alone = rewrite_standalone(question, window, book.language)
+        query = searchable(alone.query, book.language)
+        own, selected = without_selection(question)
+        language = other_language(own, book.language)
+        parts = () if alone.depends else questions_of(own)
+        before = selected or (window[-1].question if window else "")
+        return TurnQuestion(
             question=question,
             book=book,
             filters=filters or SearchFilters(),
-            top_k=top_k or self.settings.top_k,
-            threshold=self.settings.score_threshold if threshold is None else threshold,
+            top_k=self.config.top_k if top_k is None else top_k,
+            threshold=self.config.score_threshold if threshold is None else threshold,
             alone=not alone.depends and language is None and not parts,
-            query=alone.query,
-            telling=Telling(question, alone.query, window, book.title, book.language),
+            query=query,
+            redaction=QueryRedaction(question, query, window, book.title, book.language),
             language=language,
             parts=parts,
-            read_as=f"{window[-1].question} {question}" if alone.depends and window else "",
+            read_as=f"{before} {own}" if alone.depends and before else "",
+            selected=selected,
+            page=await self.library.known.page_at(book, page) if page else None,
         )
 
     async def _answer(self, state: TurnState, conversation: Conversation) -> Answer:
         state.move("processing")
-        conversation.model = self.model_name
-        if is_small_talk(state.asked.question):
-            return _small_talk(state, self.model_name)
+        if is_small_talk(without_selection(state.asked.question)[0]) or not has_words(
+            state.asked.query
+        ):
+            return _without_search(state, self.model_name)
         writer = self._model_writer or self._extractor
         try:
-            return await Answering(state, writer, self.settings).answer(conversation, "success")
+            return await Answering(state, writer, self.config).answer(conversation, "success")
         except ModelError as problem:
-            if writer is self._extractor or self.settings.model_down == "error":
+            if writer is self._extractor or self.config.model_down == "error":
                 raise
             logger.warning("The book is quoted, because the language model failed: %s", problem)
-            again = state.anew(problem)
-        quoting = Answering(again, self._extractor, self.settings)
+            again = state.retry_with_other_writer(problem)
+        quoting = Answering(again, self._extractor, self.config)
         return await quoting.answer(conversation, "fallback")
 
 
-def _small_talk(state: TurnState, model: str) -> Answer:
+def _without_search(state: TurnState, model: str) -> Answer:
     """One friendly line: nothing is asked, so nothing is searched for."""
     form = prompts.WELCOME if THANKS.search(state.asked.question) else prompts.HELLO
+    if not has_words(state.asked.query):
+        form = prompts.NO_WORDS
     text = form.format(book=state.asked.book.title)
     state.emit(Token(text))
     state.move("response_generated")
@@ -269,7 +332,7 @@ def _small_talk(state: TurnState, model: str) -> Answer:
     )
 
 
-def _told_of(answer: Answer) -> Attributes:
+def _trace_attributes(answer: Answer) -> Attributes:
     return {
         "outcome": "refused" if answer.refused else "answered",
         "confidence": answer.confidence.confidence_level,

@@ -4,33 +4,89 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator
+import time
+import uuid
+from collections.abc import AsyncIterator, Iterator
 from contextlib import aclosing
 from typing import Any
 
 from agents import Model, ModelResponse, ModelSettings, OpenAIChatCompletionsModel
 from agents.items import TResponseStreamEvent
+from agents.models.interface import ModelTracing
 from aiohttp import encode_basic_auth
 from openai import AsyncOpenAI, DefaultAioHttpClient, NotFoundError, Timeout
+from openai.types.responses import (
+    Response,
+    ResponseCompletedEvent,
+    ResponseOutputMessage,
+    ResponseOutputText,
+    ResponseTextDeltaEvent,
+    ResponseUsage,
+)
 from yarl import URL
 
-from bythebook.agent.breaker import Breaker
 from bythebook.agent.completions import Completions
-from bythebook.agent.model_problems import (
+from bythebook.agent.model_errors import (
     FAILURES,
     QUOTE_INSTEAD,
+    ModelPlace,
     asked_pause,
     explain,
     is_passing,
     timed_out,
     why_unconnected,
 )
-from bythebook.agent.patience import OutOfTime, all_by, by, not_ended
-from bythebook.agent.responses import events_of
+from bythebook.agent.scheduling import (
+    Breaker,
+    OutOfTime,
+    finish_before,
+    no_completion,
+    stream_before,
+)
 from bythebook.errors import ConfigurationError, ModelError
-from bythebook.models.address import shown_address
-from bythebook.settings import Settings
+from bythebook.models.values import shown_address
+from bythebook.settings.agent import AgentConfig
 from bythebook.tracing.spans import Span, span
+
+
+def events_of(reply: ModelResponse, model: str) -> Iterator[TResponseStreamEvent]:
+    """The reply as a stream: its text in one piece, then the end."""
+    for number, item in enumerate(reply.output):
+        if not isinstance(item, ResponseOutputMessage):
+            continue
+        for part_number, part in enumerate(item.content):
+            if isinstance(part, ResponseOutputText):
+                yield ResponseTextDeltaEvent(
+                    content_index=part_number,
+                    delta=part.text,
+                    item_id=item.id,
+                    logprobs=[],
+                    output_index=number,
+                    sequence_number=number,
+                    type="response.output_text.delta",
+                )
+    yield ResponseCompletedEvent(
+        response=Response(
+            id=reply.response_id or f"resp_{uuid.uuid4().hex}",
+            created_at=time.time(),
+            model=model,
+            object="response",
+            output=reply.output,
+            parallel_tool_calls=False,
+            tool_choice="auto",
+            tools=[],
+            usage=ResponseUsage(
+                input_tokens=reply.usage.input_tokens,
+                input_tokens_details=reply.usage.input_tokens_details,
+                output_tokens=reply.usage.output_tokens,
+                output_tokens_details=reply.usage.output_tokens_details,
+                total_tokens=reply.usage.total_tokens,
+            ),
+        ),
+        sequence_number=len(reply.output),
+        type="response.completed",
+    )
+
 
 # A server that asks for a longer pause than this is reported at once.
 LONGEST_PAUSE = 30.0
@@ -42,22 +98,26 @@ CONNECT_SECONDS = 10.0
 class LanguageModel(Model):
     """Retries until text has been passed on: what a reader may have seen is not said twice."""
 
-    def __init__(self, settings: Settings) -> None:
-        self.name = settings.openai_model
-        self._settings = settings
-        self._breaker = Breaker(settings.breaker_failures, settings.breaker_seconds)
-        self._client = client_of(settings)
+    def __init__(self, config: AgentConfig) -> None:
+        self.name = config.openai_model
+        self._config = config
+        self._breaker = Breaker(config.breaker_failures, config.breaker_seconds)
+        self._client = client_of(config)
         self._whole = OpenAIChatCompletionsModel(self.name, self._client)
         self._pieces = Completions(
             self.name,
             self._client,
-            first=settings.first_token_timeout,
-            silence=settings.silence_timeout,
+            first=config.first_token_timeout,
+            silence=config.silence_timeout,
         )
         self._last_problem = ""
 
     async def close(self) -> None:
         await self._client.close()
+
+    async def prepare(self) -> None:
+        """So that the first question is answered like the next; nothing is sent."""
+        await self._pieces.prepare()
 
     async def check(self) -> str:
         """Ask the server for its models, which costs nothing; raises ModelError where it is of no
@@ -78,12 +138,12 @@ class LanguageModel(Model):
         return "" if self.name in known else f"The server does not list the model {self.name!r}."
 
     async def get_response(self, *args: Any, **kwargs: Any) -> ModelResponse:
-        for attempt in range(self._settings.retries + 1):
+        for attempt in range(self._config.retries + 1):
             self._refuse_while_open()
             try:
-                with self._call(attempt) as told:
-                    traced = (*args[:2], _traced(args[2], told), *args[3:])
-                    async with by(*self._end()):
+                with self._call(attempt) as trace:
+                    traced = (*args[:2], _with_trace(args[2], trace), *args[3:])
+                    async with finish_before(*self._end()):
                         reply = await self._whole.get_response(*traced, **kwargs)
             except FAILURES as problem:
                 await self._pause_or_raise(problem, attempt)
@@ -95,20 +155,20 @@ class LanguageModel(Model):
     async def stream_response(
         self, *args: Any, **kwargs: Any
     ) -> AsyncIterator[TResponseStreamEvent]:
-        if not self._settings.openai_stream:
+        if not self._config.openai_stream:
             for event in events_of(await self.get_response(*args, **kwargs), self.name):
                 yield event
             return
         instructions, items, model_settings, tools = args[:4]
-        for attempt in range(self._settings.retries + 1):
+        for attempt in range(self._config.retries + 1):
             self._refuse_while_open()
             held: list[TResponseStreamEvent] = []
             passing = False
             try:
-                with self._call(attempt) as told:
-                    traced = _traced(model_settings, told)
+                with self._call(attempt) as trace:
+                    traced = _with_trace(model_settings, trace)
                     stream = self._pieces.stream(instructions, items, traced, tools)
-                    async with aclosing(all_by(stream, *self._end())) as events:
+                    async with aclosing(stream_before(stream, *self._end())) as events:
                         async for event in events:
                             held.append(event)
                             passing = passing or event.type == "response.output_text.delta"
@@ -122,10 +182,29 @@ class LanguageModel(Model):
                     yield event
                 return
 
+    async def reply(self, instructions: str, text: str, max_tokens: int) -> str:
+        """What it says to a single request."""
+        reply = await self.get_response(
+            instructions,
+            text,
+            ModelSettings(temperature=self._config.temperature, max_tokens=max_tokens),
+            [],
+            None,
+            [],
+            ModelTracing.DISABLED,
+        )
+        return "".join(
+            part.text
+            for item in reply.output
+            if isinstance(item, ResponseOutputMessage)
+            for part in item.content
+            if isinstance(part, ResponseOutputText)
+        )
+
     def _end(self) -> tuple[float, OutOfTime]:
         """When a request that begins now must be over, and what is told where it is not."""
-        seconds = self._settings.completion_timeout
-        return asyncio.get_running_loop().time() + seconds, not_ended(seconds)
+        seconds = self._config.completion_timeout
+        return asyncio.get_running_loop().time() + seconds, no_completion(seconds)
 
     def _call(self, attempt: int) -> Span:
         return span("model", current=False, model=self.name, attempt=attempt + 1)
@@ -147,7 +226,7 @@ class LanguageModel(Model):
         if passing:
             self._last_problem = explained.message
             self._breaker.failed()
-        pause = max(self._settings.retry_delay * 2**attempt, asked_pause(problem))
+        pause = max(self._config.retry_delay * 2**attempt, asked_pause(problem))
         last = attempt >= self._attempts_after(problem) or pause > LONGEST_PAUSE
         if too_late or last or not passing:
             raise explained from problem
@@ -159,9 +238,7 @@ class LanguageModel(Model):
         listens, somebody may in a moment, but hardly later."""
         if isinstance(problem, OutOfTime):
             return 0
-        return (
-            min(1, self._settings.retries) if why_unconnected(problem) else self._settings.retries
-        )
+        return min(1, self._config.retries) if why_unconnected(problem) else self._config.retries
 
     def _explain(self, problem: Exception, cut: bool = False) -> ModelError:
         if cut:
@@ -170,14 +247,16 @@ class LanguageModel(Model):
                 "The language model stopped in the middle of its answer.",
                 action=f"Ask again{raising}.",
             )
-        return explain(problem, self.name, shown_address(self._settings.openai_base_url))
+        config = self._config
+        place = ModelPlace(shown_address(config.openai_base_url), config.chosen_on_page)
+        return explain(problem, self.name, place)
 
 
-def client_of(settings: Settings) -> AsyncOpenAI:
+def client_of(config: AgentConfig) -> AsyncOpenAI:
     """With aiohttp, which takes a third less than the usual client for each piece of a stream, on
     the one thread that all readers share."""
-    key = settings.openai_api_key
-    address, login = _address_and_login(settings.openai_base_url)
+    key = config.openai_api_key
+    address, login = _address_and_login(config.openai_base_url)
     return AsyncOpenAI(
         api_key=key.get_secret_value() if key else "none",
         base_url=address,
@@ -205,7 +284,7 @@ def _address_and_login(given: str) -> tuple[str, str]:
     ) from cause
 
 
-def _traced(settings: ModelSettings, told: Span) -> ModelSettings:
+def _with_trace(settings: ModelSettings, trace: Span) -> ModelSettings:
     """With what lets the model's server go on with the trace, if there is one."""
-    headers = told.headers()
+    headers = trace.headers()
     return settings.resolve(ModelSettings(extra_headers=headers)) if headers else settings

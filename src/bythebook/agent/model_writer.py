@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Iterable, Sequence
 from contextlib import suppress
-from functools import cache
+from dataclasses import replace
 from typing import Any, Literal, cast
 
 from agents import (
@@ -23,21 +23,39 @@ from agents import (
 from agents.run import CallModelData, ModelInputData
 
 from bythebook.agent import prompts
-from bythebook.agent.cleaning import Cleaning
-from bythebook.agent.history import messages_of
+from bythebook.agent.events import Write
 from bythebook.agent.language_model import LanguageModel
-from bythebook.agent.model_problems import out_of_time
-from bythebook.agent.patience import OutOfTime, all_by
-from bythebook.agent.prompt_size import fitted, room_for
+from bythebook.agent.model_errors import out_of_time
+from bythebook.agent.prompt_budget import fitted, token_budget
+from bythebook.agent.prompts import TOPIC
+from bythebook.agent.sanitize import Cleaning
+from bythebook.agent.scheduling import OutOfTime, stream_before
 from bythebook.agent.turn import MAX_SEARCHES, TurnState
-from bythebook.agent.writer import Write
-from bythebook.extractive.answer import Quote
-from bythebook.language.detect import language_name
-from bythebook.models.conversation import Conversation
-from bythebook.models.tool import RetrievalTool
-from bythebook.models.tool_response import ToolResponse
+from bythebook.extractive.quotes import Quote
+from bythebook.grounding.instructions import is_instruction
+from bythebook.language.detection import language_name
+from bythebook.models.conversation import MAX_SUMMARY, Conversation, Turn
+from bythebook.models.passage import shortened
+from bythebook.models.retrieval_tool import RetrievalTool, ToolResponse
 from bythebook.reader.reader import Reading
-from bythebook.settings import Settings
+from bythebook.settings.agent import AgentConfig
+
+# Of each answer, so that ten of them fit a small model's context.
+ANSWER_CHARACTERS = 300
+TOPIC_TOKENS = 100
+
+
+async def topic_of(model: LanguageModel, turns: Sequence[Turn]) -> str:
+    """At most 200 characters on one line; nothing where the model says nothing of use."""
+    told = "\n".join(
+        f"Reader: {turn.question}\nBook: {shortened(turn.answer, ANSWER_CHARACTERS)}"
+        for turn in turns
+    )
+    said = Cleaning().clean(await model.reply(TOPIC, told, TOPIC_TOKENS))
+    topic = shortened(said, MAX_SUMMARY).strip("\"'“”*` ")
+    # It is told to the model in later turns, beside its rules.
+    return "" if is_instruction(topic) else topic
+
 
 Choice = Literal["auto", "required", "none"]
 
@@ -48,15 +66,8 @@ CALL_ID = "searched1"
 LOST = (MaxTurnsExceeded, ModelBehaviorError, ModelRefusalError)
 
 
-@cache
-def _definition(name: str) -> dict[str, Any]:
-    """Its schema takes longer to make than a search."""
-    tool = RetrievalTool(name=name)
-    return {
-        "name": tool.name,
-        "description": tool.description,
-        "params_json_schema": tool.parameters.model_dump(exclude_none=True),
-    }
+def _tool(state: TurnState) -> RetrievalTool:
+    return RetrievalTool.of(state.tool_name, state.asked.top_k, state.asked.threshold)
 
 
 class ModelWriter:
@@ -65,9 +76,9 @@ class ModelWriter:
 
     quotes = False
 
-    def __init__(self, settings: Settings, model: LanguageModel | None = None) -> None:
-        self._settings = settings
-        self.model = model or LanguageModel(settings)
+    def __init__(self, config: AgentConfig, model: LanguageModel | None = None) -> None:
+        self._config = config
+        self.model = model or LanguageModel(config)
 
     @property
     def name(self) -> str:
@@ -80,9 +91,9 @@ class ModelWriter:
         where the book is silent: then one request is enough. Of any other the model makes a query
         first. What it can't bring to an end is put before it, once."""
         summary = conversation.topic_summary
-        run = _Run(state, write, self._settings)
+        run = _Run(state, write, self._config)
         items: list[Any] = [
-            *messages_of(conversation.window(self._settings.history_turns)),
+            *messages_of(conversation.window(self._config.history_turns)),
             {"role": "user", "content": state.asked.question},
         ]
         if state.asked.searched_first:
@@ -95,7 +106,7 @@ class ModelWriter:
         if state.passages and not run.wrote and state.problem is None:
             await run.write_from_results(self._agent(state, summary, "none"), items)
 
-    async def reply(self, state: TurnState, instructions: str, text: str) -> str:
+    async def reply(self, state: TurnState, instructions: str, text: str, tokens: int) -> str:
         said: list[str] = []
 
         async def note(piece: str | Quote) -> None:
@@ -105,28 +116,29 @@ class ModelWriter:
             name="bythebook",
             instructions=instructions,
             model=self.model,
-            model_settings=self._model_settings(),
+            model_settings=replace(self._model_settings(), max_tokens=tokens),
         )
         items = [{"role": "user", "content": text}]
         with suppress(*LOST):  # then it has nothing to say
-            await _Run(state, note, self._settings).run(agent, items)
+            await _Run(state, note, self._config).run(agent, items)
         return "".join(said)
 
     def _model_settings(self, choice: Choice | None = None) -> ModelSettings:
         return ModelSettings(
-            temperature=0.0,
+            temperature=self._config.temperature,
             tool_choice=choice,
-            max_tokens=self._settings.openai_max_tokens,
+            max_tokens=self._config.openai_max_tokens,
             include_usage=True,
         )
 
     def _agent(self, state: TurnState, summary: str, choice: Choice) -> Agent[TurnState]:
         asked = state.asked
+        tool = _tool(state).definition()["function"]
         return Agent[TurnState](
             name="bythebook",
             instructions=prompts.instructions(
                 tool=state.tool_name,
-                refusal=self._settings.refusal,
+                refusal=self._config.refusal,
                 language=language_name(asked.book.language),
                 question_language=language_name(asked.language) if asked.language else None,
                 summary=summary,
@@ -136,7 +148,9 @@ class ModelWriter:
             model_settings=self._model_settings(choice),
             tools=[
                 FunctionTool(
-                    **_definition(state.tool_name),
+                    name=tool["name"],
+                    description=tool["description"],
+                    params_json_schema=tool["parameters"],
                     on_invoke_tool=lambda _context, arguments: state.search(arguments),
                     strict_json_schema=False,
                 )
@@ -149,17 +163,19 @@ def _go_on_or_stop(state: TurnState) -> ToolsToFinalOutputResult:
     """Weak evidence ends the turn before the model may write. A call that could not be used as it
     was ends its run too: sent back to it, it makes some servers fail and small models refuse what
     the results answer. They are then put before it with a clean call."""
-    return ToolsToFinalOutputResult(not state.may_write or state.mended, final_output="")
+    return ToolsToFinalOutputResult(
+        not state.may_write or state.had_to_repair_call, final_output=""
+    )
 
 
 class _Run:
     """The SDK's runs of one turn; `wrote` once something can be shown."""
 
-    def __init__(self, state: TurnState, write: Write, settings: Settings) -> None:
+    def __init__(self, state: TurnState, write: Write, config: AgentConfig) -> None:
         self._state = state
         self._write = write
-        self._settings = settings
-        self.wrote = self._between = False
+        self._config = config
+        self.wrote = self._at_new_reply = False
         self._cleaning = Cleaning()
 
     async def search(self, agent: Agent[TurnState], items: list[Any]) -> None:
@@ -171,6 +187,7 @@ class _Run:
     async def write_from_results(self, agent: Agent[TurnState], items: list[Any]) -> None:
         """The results are put before the model as if it had asked for them."""
         query = self._state.asked.query
+        total = max(call.total_chunks_found for call in self._state.calls)
         call = {
             "type": "function_call",
             "call_id": CALL_ID,
@@ -180,13 +197,13 @@ class _Run:
         output = {
             "type": "function_call_output",
             "call_id": call["call_id"],
-            "output": ToolResponse.of(self._state.passages, query).to_json(),
+            "output": ToolResponse.of(self._state.passages, query, total_found=total).to_json(),
         }
         with suppress(*LOST):  # then it wrote nothing that can be shown, which is a refusal
             await self.run(agent, [*items, call, output])
 
     async def run(self, agent: Agent[TurnState], items: list[Any]) -> None:
-        seconds = self._settings.turn_timeout
+        seconds = self._config.turn_timeout
         late = OutOfTime(
             f"The language model took longer than {seconds:g} seconds for its answer.",
             "TURN_TIMEOUT",
@@ -200,7 +217,7 @@ class _Run:
         )
         stream = cast(AsyncGenerator[StreamEvent], result.stream_events())
         try:
-            async for event in all_by(stream, self._state.began + seconds, late):
+            async for event in stream_before(stream, self._state.began + seconds, late):
                 if event.type == "raw_response_event":
                     await self._take(event.data)
         except OutOfTime as problem:
@@ -213,8 +230,8 @@ class _Run:
     def _fit(self, data: CallModelData[Any]) -> ModelInputData:
         """Before each request, since each search adds to it."""
         told = data.model_data
-        tools = json.dumps(_definition(self._state.tool_name))
-        room = room_for(self._settings, told.instructions or "", tools)
+        tools = json.dumps(_tool(self._state).definition())
+        room = token_budget(self._config, told.instructions or "", tools)
         readings: dict[str, list[Reading]] = {}
         for judged in self._state.judged.values():
             for passage_id, reading in judged.readings.items():
@@ -227,10 +244,24 @@ class _Run:
         if not self._state.passages:
             return
         if event.type == "response.completed":
-            self._between = self.wrote
+            self._at_new_reply = self.wrote
         elif event.type == "response.output_text.delta":
-            apart = "\n\n" if self._between else ""  # what two replies say is not one sentence
-            self._between = False
+            apart = "\n\n" if self._at_new_reply else ""  # what two replies say is not one sentence
+            self._at_new_reply = False
             text = self._cleaning.clean(event.delta)
             self.wrote = self.wrote or bool(text.strip())
             await self._write(apart + text)
+
+
+def messages_of(turns: Iterable[Turn]) -> list[dict[str, str]]:
+    """A conversation as a model is given it: an earlier answer is followed by the places it cited,
+    so that "the second source" means something."""
+    messages: list[dict[str, str]] = []
+    for turn in turns:
+        listed = "\n".join(f"[{number}] {label}" for number, label in enumerate(turn.sources, 1))
+        answer = turn.answer + (f"\n\nSources:\n{listed}" if listed else "")
+        messages += [
+            {"role": "user", "content": turn.question},
+            {"role": "assistant", "content": answer},
+        ]
+    return messages

@@ -18,7 +18,7 @@ SEARCH_AGAIN = (
     "they lack something that is asked, with a short search query in the book's language "
     "({language})."
 )
-# S1's critical rules. "ONLY" and "NEVER" in capitals: small models follow them visibly better.
+# The main rules. "ONLY" and "NEVER" in capitals: small models follow them visibly better.
 ONLY_THE_BOOK = (
     "Use ONLY what the search results say. NEVER add outside knowledge, guesses, numbers, names or "
     "code that the results do not contain."
@@ -51,6 +51,11 @@ TRANSLATE = (
     '{question_language}. Instead of [1] write [1: "the exact words of the result that the '
     'sentence translates"] at the end of each sentence, before the full stop.'
 )
+# For people who look for a conversation again, and for the model once its turns are out of reach.
+TOPIC = (
+    "Below is a conversation of a reader with a book. Say what it is about in one line of at most "
+    "25 words: the topics, without an introduction. Do not answer anything in it."
+)
 SUMMARY = "Topics of the conversation so far: {summary}"
 
 # Follow a search that came after the model had answered without one.
@@ -64,16 +69,22 @@ SENTENCES_REMOVED = {
     1: "One sentence was left out because the cited passage does not support it.",
     2: "{count} sentences were left out because the cited passages do not support them.",
 }
-NOTHING_VERIFIED = "An answer was written, but none of its sentences could be found in the book."
+ON_THIS_PAGE = "The answer is from the page you have open; other pages are left out."
+ONE_PASSAGE = "There was only one passage to search, and an answer must rest on at least two."
+NOTHING_VERIFIED = "An answer was written, but the book supports none of its sentences."
 QUOTED = "Quoted from the book by the built-in answerer; no language model was used."
+QUOTED_WHERE_IT_FAILS = (
+    "The language model's verified sentences do not answer the question, so the book is quoted."
+)
 QUOTED_INSTEAD = "{cause} The book is quoted instead."
 SEARCHED_WITHOUT = "{cause} The book was searched without it."
-CUT_SHORT = "The answer was cut short: {cause} What is shown is by the book, but not all."
+CUT_SHORT = "The answer was cut short: {cause} What is shown is verified, but not the whole answer."
 STOPPED = "The language model stopped in the middle."
 OTHER_LANGUAGE = "The book is written in {language}."
 TRANSLATED = "The book is written in {language}; the answer translates the passages it cites."
 HELLO = "Hello! Ask me about {book}; I answer from what it says."
 WELCOME = "You're welcome! Ask me whatever else you want to know about {book}."
+NO_WORDS = "I found no words to search for. Ask me a question about {book}."
 SEARCHED = "Searched {book} for: {queries}."
 
 

@@ -4,29 +4,115 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import asdict
+from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from bythebook.cli.examine_model import GUIDE, examine_model
-from bythebook.cli.output import out, print_json
-from bythebook.cli.report import Report
-from bythebook.cli.workflow import examine_workflow
-from bythebook.errors import StoreError
+from bythebook.cli.terminal import out, print_json
+from bythebook.errors import BookError, StoreError
+from bythebook.evaluation.examine_model import GUIDE, DoctorReport, examine_model
 
 if TYPE_CHECKING:
+    from bythebook.agent.assistant import Assistant
+    from bythebook.agent.events import Event
     from bythebook.library import Library
-    from bythebook.server.platforms.question import Platform
+    from bythebook.server.platforms.chats import Platform
 
 
-def command(
+# Words that no book has, so that every book must refuse.
+UNCOVERED = "How does the quuxwidget zorblify its frumious plimth?"
+# A heading may say little; one of a few must lead to an answer.
+ATTEMPTS = 5
+
+
+async def examine_workflow(report: DoctorReport, library: Library, book_id: str) -> str | None:
+    """With the built-in answerer, which costs nothing; returns a question that the book answers."""
+    from bythebook.agent.assistant import Assistant
+
+    quoting = library.settings.model_copy(update={"answerer": "built-in"})
+    steps: dict[str, str] = {}
+
+    async def seen(name: str) -> str:
+        if name not in steps:
+            raise StoreError(
+                f"No question made from a heading of {book_id} led to this step.",
+                action="Ask it something with `bythebook ask … -v` to see what is found.",
+            )
+        return steps[name]
+
+    async with Assistant(library, quoting) as assistant:
+
+        async def ask() -> str:
+            return await _ask_headings(assistant, library, book_id, steps)
+
+        async def refuse() -> str:
+            answer = await assistant.ask(UNCOVERED, book_id=book_id)
+            if not answer.refused:
+                raise BookError(
+                    "A question that no book covers was answered.",
+                    action="Please report this with the output of `bythebook ask -v`.",
+                )
+            return f"{UNCOVERED!r} is refused"
+
+        if await report.check("workflow: query", ask):
+            for name in ("tool call", "context", "cited answer"):
+                await report.check(f"workflow: {name}", partial(seen, name))
+            await report.check("workflow: refusal", refuse)
+    return steps.get("answered")
+
+
+async def _ask_headings(
+    assistant: Assistant, library: Library, book_id: str, steps: dict[str, str]
+) -> str:
+    """Ask for what a section says until an answer comes; what was seen on the way is kept."""
+    from bythebook.models.search_messages import SearchQuery
+
+    book = await library.book(book_id)
+    query = SearchQuery(
+        text=f"the {book.title}", book_id=book_id, hardware_tier_filter=4, limit=ATTEMPTS
+    )
+    asked = ""
+    for passage in (await library.search(query)).passages:
+        asked = f"What does the book say about {' › '.join(passage.metadata.heading_path[-2:])}?"
+        async for event in assistant.stream(asked, book_id=book_id):
+            _note(event, steps)
+        if "cited answer" in steps:
+            steps["answered"] = asked
+            break
+    return repr(asked)
+
+
+def _note(event: Event, steps: dict[str, str]) -> None:
+    from bythebook.agent.events import Done, Failed, Retrieved, ToolCalled
+
+    if isinstance(event, ToolCalled):
+        steps["tool call"] = f"{event.name}({event.arguments['query']!r})"
+    elif isinstance(event, Retrieved) and event.passages:
+        level = event.confidence.confidence_level
+        steps["context"] = f"{len(event.passages)} passages, confidence {level}"
+    elif isinstance(event, Failed):
+        raise event.error
+    elif isinstance(event, Done) and not event.answer.refused:
+        cited = event.answer.citations
+        steps["cited answer"] = (
+            f"{len(event.answer.sentences)} sentences, [1] is {cited[0].passage.metadata.url}"
+        )
+
+
+def doctor_command(
     repair: Annotated[
         bool,
         typer.Option("--repair", help="Rebuild a damaged embedded index from what is readable."),
     ] = False,
     json: Annotated[bool, typer.Option("--json", help="Print the checks as JSON.")] = False,
 ) -> None:
-    """Check everything: settings, index, a cited answer and a refusal for every book, the model."""
+    """Check the settings, the database, the index, the models and every book.
+
+    Each book is asked one question it should answer and one it should refuse. A configured
+    language model is asked a real question, which costs three or four calls and takes at most six
+    minutes. Each failure says what to do; a note is something that works but could be better.
+    """
     report = asyncio.run(examine(repair))
     if json:
         print_json([asdict(check) for check in report.checks])
@@ -36,7 +122,7 @@ def command(
         raise typer.Exit(1)
 
 
-def _print(report: Report) -> None:
+def _print(report: DoctorReport) -> None:
     from rich.markup import escape  # a server's address or a heading may look like markup
 
     for check in report.checks:
@@ -49,12 +135,12 @@ def _print(report: Report) -> None:
             out().print(f"        {escape(check.action)}")
 
 
-async def examine(repair: bool = False) -> Report:
+async def examine(repair: bool = False) -> DoctorReport:
     from bythebook.library import Library
-    from bythebook.models.address import shown_address
+    from bythebook.models.values import shown_address
     from bythebook.settings import load_settings
 
-    report = Report()
+    report = DoctorReport()
     opened: list[Library] = []
 
     async def settings() -> str:
@@ -78,7 +164,7 @@ async def examine(repair: bool = False) -> Report:
     return report
 
 
-async def _examine_library(report: Report, library: Library, repair: bool) -> None:
+async def _examine_library(report: DoctorReport, library: Library, repair: bool) -> None:
     async def embedder() -> str:
         vector = await library.embedder.embed_query("Does the embedder work?")
         return f"{library.embedder.name}, {len(vector)} numbers a passage"
@@ -90,7 +176,7 @@ async def _examine_library(report: Report, library: Library, repair: bool) -> No
             return f"off. {WITHOUT}"
         async with Reader.open(library.settings) as opened:
             found = await opened.read("Does the reader work?", "Yes, the reader works.")
-        return f"built-in, says {found.answers:.2f} of a passage that answers"
+        return f"built-in, gives {found.answers:.2f} of a passage that answers"
 
     async def rebuilt() -> str:
         return await library.repair_index()
@@ -106,7 +192,7 @@ async def _examine_library(report: Report, library: Library, repair: bool) -> No
 
     async def answerer() -> str:
         if library.settings.uses_language_model:
-            return f"the language model {library.settings.openai_model}, examined below"
+            return f"the language model {library.settings.openai_model}, tested below"
         return f"built-in, which quotes the book; {GUIDE} says how a language model writes instead"
 
     working = await report.check("embedder", embedder)
@@ -122,7 +208,9 @@ async def _examine_library(report: Report, library: Library, repair: bool) -> No
         await examine_model(report, library, asked)
 
 
-async def _examine_books(report: Report, library: Library, working: bool) -> tuple[str, str] | None:
+async def _examine_books(
+    report: DoctorReport, library: Library, working: bool
+) -> tuple[str, str] | None:
     """A book and a question that it answers, if there is one."""
     asked: tuple[str, str] | None = None
     for book in await library.books():
@@ -137,11 +225,11 @@ async def _examine_books(report: Report, library: Library, working: bool) -> tup
     return asked
 
 
-async def _examine_platforms(report: Report, library: Library) -> None:
+async def _examine_platforms(report: DoctorReport, library: Library) -> None:
     """Those that are configured; whether they reach the service, only they know."""
-    from bythebook.server.platforms.connection import NEEDS, books_asked, is_configured
+    from bythebook.server.platforms.platform_connections import NEEDS, books_asked, is_configured
 
-    for platform, (names, _) in NEEDS.items():
+    for platform, names in NEEDS.items():
 
         async def connected(platform: Platform = platform) -> str:
             is_configured(library.settings, platform)

@@ -1,22 +1,72 @@
-"""Opening the database and bringing it up to date."""
+"""The database of DATABASE_URL: opened, brought up to date, read and changed."""
 
 from __future__ import annotations
 
 import sqlite3
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
-from sqlalchemy import event, inspect, text
-from sqlalchemy.engine import Connection, ExceptionContext
+from sqlalchemy import Executable, event, inspect, text
+from sqlalchemy.engine import URL, Connection, ExceptionContext, make_url
 from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
 
-from bythebook.database.address import database_address
-from bythebook.database.database_file import PRAGMAS, REVISION, is_up_to_date
-from bythebook.database.transaction import is_failure, reason
-from bythebook.errors import StoreError
+from bythebook.database.session import (
+    Rows,
+    has_no_room,
+    is_failure,
+    look_up,
+    reason,
+    transaction,
+)
+from bythebook.errors import ConfigurationError, StoreError
+from bythebook.files import disk_full
 
+# The newest migration.
+REVISION = "0011"
+# WAL lets readers go on beside a writer; NORMAL survives a killed process.
+PRAGMAS = ("journal_mode=WAL", "synchronous=NORMAL", "foreign_keys=ON")
+DRIVERS = {
+    "sqlite": "sqlite+aiosqlite",
+    "postgresql": "postgresql+asyncpg",
+    "postgres": "postgresql+asyncpg",
+}
+EXAMPLES = "Give one such as postgresql://user:password@host/name or sqlite:///path."
+# Parameters of a PostgreSQL address that have another name in our driver.
+RENAMED = {"sslmode": "ssl"}
+PARAMETERS = {"host", "port", "ssl", "target_session_attrs", "passfile"}
+
+
+def database_address(url: str) -> URL:
+    """An address with the driver we use."""
+    try:
+        address = make_url(url)
+    except (SQLAlchemyError, ValueError) as problem:
+        raise ConfigurationError(
+            "DATABASE_URL is not a database address.", action=EXAMPLES
+        ) from problem
+    backend = address.drivername.partition("+")[0]
+    if backend not in DRIVERS:
+        raise ConfigurationError(
+            f"DATABASE_URL names {backend!r}, which can't be used here.", action=EXAMPLES
+        )
+    address = address.set(drivername=DRIVERS[backend])
+    return _for_asyncpg(address) if address.get_backend_name() == "postgresql" else address
+
+
+def _for_asyncpg(address: URL) -> URL:
+    query = {RENAMED.get(name, name): value for name, value in address.query.items()}
+    unknown = sorted(query.keys() - PARAMETERS)
+    if unknown:
+        raise ConfigurationError(
+            f"DATABASE_URL has parameters that can't be used here: {', '.join(unknown)}.",
+            action=f"Leave them out; known are {', '.join(sorted(PARAMETERS))}.",
+        )
+    return address.set(query=query)
+
+
+VERSION = text("SELECT version_num FROM alembic_version")
 MIGRATIONS = Path(__file__).parent / "migrations"
 # Any number that no other program on the same PostgreSQL database is likely to lock.
 MIGRATION_LOCK = 0x6279746865626F6B
@@ -26,12 +76,42 @@ CONNECTIONS = 20
 SECONDS_TO_CONNECT = 10
 
 
+class Database:
+    """An open database."""
+
+    def __init__(self, engine: AsyncEngine) -> None:
+        self.engine = engine
+
+    @classmethod
+    async def open(cls, url: str) -> Self:
+        """Brought up to date; a newer database is refused."""
+        return cls(await open_database(url))
+
+    @property
+    def is_shared(self) -> bool:
+        """Whether it is on a server, for others to use as well."""
+        return self.engine.dialect.name == "postgresql"
+
+    async def look_up(self, query: Executable, **values: Any) -> Rows:
+        """The few rows that an index leads to."""
+        return await look_up(self.engine, query, values)
+
+    async def change(self, query: Executable, **values: Any) -> Rows:
+        """What one statement that writes returns."""
+        async with transaction(self.engine) as connection:
+            result = await connection.execute(query, values)
+            return [dict(row) for row in result.mappings()] if result.returns_rows else []
+
+    async def close(self) -> None:
+        await self.engine.dispose()
+
+
 async def open_database(url: str) -> AsyncEngine:
     """An engine on a database with today's tables; a newer database is refused."""
     engine = make_engine(url)
     address = engine.url
     file = address.database if address.get_backend_name() == "sqlite" else None
-    if file and is_up_to_date(Path(file)):
+    if file and await _is_up_to_date(engine):
         return engine
     from filelock import AsyncFileLock  # slow to import, and needed only here
 
@@ -45,6 +125,8 @@ async def open_database(url: str) -> AsyncEngine:
         await engine.dispose()
         if not isinstance(problem, SQLAlchemyError) and not is_failure(engine, problem):
             raise
+        if has_no_room(engine, problem):
+            raise disk_full("the database") from problem
         shown = address.render_as_string(hide_password=True)
         raise StoreError(
             f"The database {shown} can't be opened: {reason(problem)}.",
@@ -54,6 +136,13 @@ async def open_database(url: str) -> AsyncEngine:
         await engine.dispose()
         raise
     return engine
+
+
+async def _is_up_to_date(engine: AsyncEngine) -> bool:
+    """Where in doubt, it is not."""
+    with suppress(SQLAlchemyError, StoreError):
+        return await look_up(engine, VERSION) == [{"version_num": REVISION}]
+    return False
 
 
 def make_engine(url: str) -> AsyncEngine:
@@ -98,7 +187,7 @@ def _drop_read_only(context: ExceptionContext) -> None:
 def _revision(connection: Connection) -> str | None:
     if not inspect(connection).has_table("alembic_version"):
         return None
-    found = connection.execute(text("SELECT version_num FROM alembic_version")).scalar()
+    found = connection.execute(VERSION).scalar()
     return str(found) if found else None
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import re
 from datetime import UTC, datetime
 from typing import Any
 
@@ -22,6 +24,28 @@ from sqlalchemy import (
     Uuid,
     func,
 )
+
+# PostgreSQL takes no NUL, and no JSON a half of a surrogate pair.
+NOT_STORABLE = re.compile("[\x00\ud800-\udfff]")
+
+
+def storable(text: str) -> str:
+    return NOT_STORABLE.sub("\ufffd", text)
+
+
+def storable_json(value: Any) -> Any:
+    """The same of every text in it, names of fields too; a number that JSON can't hold is null."""
+    match value:
+        case float() if not math.isfinite(value):
+            return None
+        case str():
+            return storable(value)
+        case list():
+            return [storable_json(item) for item in value]
+        case dict():
+            return {storable_json(name): storable_json(item) for name, item in value.items()}
+    return value
+
 
 metadata = MetaData()
 
@@ -116,10 +140,11 @@ jobs = Table(
     Column("completed_at", UtcDateTime),
     Column("error_message", Text),
     Column("warnings", JSON, nullable=False, default=list),
+    Column("changes", JSON(none_as_null=True)),
     Index("idx_jobs_book", "book_id", "status"),
 )
 
-# S4's table. A message is an object of its list.
+# Conversations. A message is an object of its list.
 threads = Table(
     "conversation_threads",
     metadata,
@@ -187,6 +212,22 @@ allowed_sources = Table(
     Column("source", Text, primary_key=True),
 )
 
+# What an operator chose for a book, which reading it again does not change. Without a foreign key:
+# a title may be given before the book is read.
+given_titles = Table(
+    "given_titles",
+    metadata,
+    Column("book_id", String(100), primary_key=True),
+    Column("title", Text, nullable=False),
+)
+
+removed_pages = Table(
+    "removed_pages",
+    metadata,
+    Column("book_id", String(100), primary_key=True),
+    Column("source_file", Text, primary_key=True),
+)
+
 # What was asked over chat and what became of it. A session's rows go with the session; there is no
 # foreign key, since a session that is archived moves to another table.
 asked_questions = Table(
@@ -206,6 +247,7 @@ asked_questions = Table(
     Column("milliseconds", Integer, nullable=False),
     Column("rating", String(10)),
     Column("reason", Text),
+    Column("metadata", Document, server_default="{}"),
     Index("idx_questions_asked", "asked_at"),
     Index("idx_questions_session", "session_id"),
 )

@@ -1,10 +1,16 @@
-"""What every embedder can do, whatever runs behind it."""
+"""What every embedder can do, and which one the settings ask for."""
 
 from __future__ import annotations
 
 from array import array
-from collections.abc import Sequence
-from typing import Protocol
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable, Hashable, Sequence
+from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
+
+from bythebook.settings import Settings
+
+if TYPE_CHECKING:
+    from bythebook.runtime import Processes
 
 
 class Embedder(Protocol):
@@ -29,6 +35,9 @@ class Embedder(Protocol):
         """One vector, to be compared with those of documents. It is kept for the next who asks the
         same, so nobody changes it."""
 
+    def stay_in(self, processes: Processes) -> None:
+        """Embed documents in these processes from now on, if that is done on this machine."""
+
     async def check(self) -> None:
         """Embed one word now, whatever is remembered; raises what is wrong."""
 
@@ -36,6 +45,42 @@ class Embedder(Protocol):
         """Give back threads and connections; a closed embedder is not used again."""
 
 
-def encodable(text: str) -> str:
-    """The text without lone surrogates, which JSON may bring in and UTF-8 can't carry out."""
-    return text.encode("utf-8", "replace").decode("utf-8")
+Key = TypeVar("Key", bound=Hashable)
+Value = TypeVar("Value")
+
+# About two megabytes of vectors with 384 numbers each.
+MOST = 1000
+
+
+class Recent(Generic[Key, Value]):
+    """Asks `make` only for what it has not been asked lately."""
+
+    def __init__(self, make: Callable[[Key], Awaitable[Value]]) -> None:
+        self._make = make
+        self._known: OrderedDict[Key, Value] = OrderedDict()
+
+    async def get(self, key: Key) -> Value:
+        if key in self._known:
+            self._known.move_to_end(key)
+            return self._known[key]
+        value = await self._make(key)
+        self._known[key] = value
+        if len(self._known) > MOST:
+            self._known.popitem(last=False)
+        return value
+
+
+def make_embedder(settings: Settings) -> Embedder:
+    """Nothing is loaded or contacted before the first text, but a missing key is told at once."""
+    # Imported here because each brings a heavy library that the other choices do without.
+    if settings.embedder == "openai":
+        from bythebook.embedding.remote import OpenAIEmbedder
+
+        return OpenAIEmbedder.from_settings(settings)
+    if settings.embedder == "cohere":
+        from bythebook.embedding.remote import CohereEmbedder
+
+        return CohereEmbedder.from_settings(settings)
+    from bythebook.embedding.minilm import MiniLM
+
+    return MiniLM(threads=settings.embedding_threads)

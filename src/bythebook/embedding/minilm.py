@@ -11,13 +11,34 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bythebook.embedding.ahead import Ahead
-from bythebook.embedding.model import Model
-from bythebook.embedding.recent import RecentQueries
-from bythebook.embedding.weights_file import FOLDER
+from bythebook.embedding.embedder import Recent
+from bythebook.embedding.onnx_model import FOLDER, OnnxModel, encodable, even_windows
 
 if TYPE_CHECKING:
-    from bythebook.processes import Processes
+    from bythebook.runtime import Processes
+
+
+START, END = 101, 102
+# The model was trained on 256 word pieces, two of which are the marks at start and end.
+WINDOW = 254
+
+
+class Model(OnnxModel):
+    def vector(self, text: str) -> array[float]:
+        import numpy as np  # not before something is embedded: many commands never do
+
+        tokenizer, session = self.load()
+        pieces = tokenizer.encode(encodable(text), add_special_tokens=False).ids
+        rows = [
+            session.run(None, {"input_ids": np.array([[START, *window, END]], np.int64)})[0][0]
+            for window in even_windows(pieces, WINDOW)
+        ]
+        vector = rows[0]
+        if len(rows) > 1:
+            mean = np.stack(rows).mean(axis=0, dtype=np.float64)
+            vector = np.asarray(mean / np.linalg.norm(mean), np.float32)
+        return array("f", vector.tobytes())
+
 
 # A file that nobody can read may end the process that reads and embeds, again and again.
 ATTEMPTS = 6
@@ -34,28 +55,21 @@ class MiniLM:
     name = "all-MiniLM-L6-v2"
     dimension = 384
 
-    def __init__(
-        self, *, threads: int = 0, weights: Path = FOLDER, ahead: Ahead | None = None
-    ) -> None:
-        """With `ahead` the model is another process's, as long as there is one."""
+    def __init__(self, *, threads: int = 0, weights: Path = FOLDER) -> None:
         self.texts_embedded = 0
-        self._ahead = ahead
         self._model = Model(weights)
         self._processes: Processes | None = None
         count = threads or os.cpu_count() or 1
         self._documents = ThreadPoolExecutor(count, thread_name_prefix="embed-documents")
         # Own threads, so that a question does not wait for the rest of a book.
         self._queries = ThreadPoolExecutor(count, thread_name_prefix="embed-query")
-        self._recent = RecentQueries(self._embed_query)
+        self._recent = Recent(self._embed_query)
 
     def stay_in(self, processes: Processes) -> None:
         """From now on documents are embedded there."""
         self._processes = processes
 
     async def embed_documents(self, texts: Sequence[str]) -> list[array[float]]:
-        if (asked := self._ask_ahead(texts)) and (found := await asked) is not None:
-            self.texts_embedded += len(found)
-            return found
         waiting = [self._begin(text) for text in texts]
         try:
             vectors = await asyncio.gather(*waiting)
@@ -73,19 +87,11 @@ class MiniLM:
         return asyncio.ensure_future(self._processes.run(_vector, weights, text, attempts=ATTEMPTS))
 
     async def embed_query(self, text: str) -> array[float]:
-        return await self._recent.vector(text)
+        return await self._recent.get(text)
 
     async def _embed_query(self, text: str) -> array[float]:
-        if (asked := self._ask_ahead([text])) and (found := await asked) is not None:
-            return found[0]
         loop = asyncio.get_running_loop()
         return await loop.run_in_executor(self._queries, self._model.vector, text)
-
-    def _ask_ahead(self, texts: Sequence[str]) -> asyncio.Future[list[array[float]] | None] | None:
-        if self._ahead is None:
-            return None
-        loop = asyncio.get_running_loop()
-        return loop.run_in_executor(self._queries, self._ahead.vectors, texts, self.dimension)
 
     async def check(self) -> None:
         await self._embed_query("book")
@@ -93,8 +99,6 @@ class MiniLM:
     async def close(self) -> None:
         for pool in (self._documents, self._queries):
             await asyncio.to_thread(pool.shutdown, cancel_futures=True)
-        if self._ahead is not None:
-            self._ahead.close()
 
 
 @cache

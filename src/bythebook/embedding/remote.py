@@ -1,4 +1,4 @@
-"""What the embedding services have in common: batches, retries, checks and errors."""
+"""Embeddings of OpenAI and Cohere, and what such services have in common."""
 
 from __future__ import annotations
 
@@ -9,17 +9,20 @@ from array import array
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
-from typing import Any, ClassVar, Literal, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 import httpx
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import SecretStr
 
-from bythebook.embedding.embedder import encodable
-from bythebook.embedding.recent import RecentQueries
+from bythebook.embedding.embedder import Recent
+from bythebook.embedding.onnx_model import encodable
 from bythebook.errors import ConfigurationError, EmbeddingError
 from bythebook.settings import Settings
+
+if TYPE_CHECKING:
+    from bythebook.runtime import Processes
 
 Purpose = Literal["document", "query"]
 Sleep = Callable[[float], Awaitable[None]]
@@ -64,7 +67,7 @@ class RemoteEmbedder(ABC):
         self._timeout = timeout
         self._sleep = sleep
         self._free = asyncio.Semaphore(IN_FLIGHT)
-        self._recent = RecentQueries(self._embed_query)
+        self._recent = Recent(self._embed_query)
         self._client = httpx.AsyncClient(headers=self._authorization(key), timeout=timeout)
 
     @classmethod
@@ -91,11 +94,15 @@ class RemoteEmbedder(ABC):
         return [vector for task in tasks for vector in task.result()]
 
     async def embed_query(self, text: str) -> array[float]:
-        return await self._recent.vector(text)
+        return await self._recent.get(text)
 
     async def _embed_query(self, text: str) -> array[float]:
         [vector] = await self._embed([_sendable(text)], "query")
         return vector
+
+    def stay_in(self, processes: Processes) -> None:
+        """Nothing to do: the service embeds."""
+        return
 
     async def check(self) -> None:
         """Embed one word in one attempt, past all that wait their turn; raises what is wrong."""
@@ -112,7 +119,7 @@ class RemoteEmbedder(ABC):
         # Checked here because the HTTP library would quote the whole key in its complaint.
         if not value or not all("!" <= character <= "~" for character in value):
             raise ConfigurationError(
-                f"The key in {self.key_variable} holds characters that no key has.",
+                f"The key in {self.key_variable} contains characters that no key has.",
                 action=f"Set {self.key_variable} again, without spaces or line breaks.",
             )
         return {"Authorization": f"Bearer {value}"}
@@ -164,7 +171,7 @@ class RemoteEmbedder(ABC):
             except (httpx.TransportError, TimeoutError) as problem:
                 if pause is None:
                     raise self._failed(
-                        "could not be reached or did not answer", attempts
+                        "could not be reached, or did not answer", attempts
                     ) from problem
             except (httpx.InvalidURL, httpx.HTTPError) as problem:
                 raise self._misplaced() from problem
@@ -185,7 +192,7 @@ class RemoteEmbedder(ABC):
         status = response.status_code
         if status in (401, 403):
             raise ConfigurationError(
-                f"{self.service} refused the key or was given none (status {status}).",
+                f"{self.service} refused the key, or no key was given (status {status}).",
                 action=f"Set {self.key_variable} to a valid key.",
             )
         if status == 404:
@@ -240,3 +247,86 @@ def _retry_after(response: httpx.Response | None) -> float:
         except (ValueError, TypeError):
             return 0.0
     return min(max(seconds, 0.0), LONGEST_PAUSE) if math.isfinite(seconds) else 0.0
+
+
+class OpenAIEmbedder(RemoteEmbedder):
+    """POST {base}/embeddings."""
+
+    service = "OpenAI"
+    key_variable = "OPENAI_API_KEY"
+    url_variable = "OPENAI_BASE_URL"
+    model_variable = "OPENAI_EMBEDDING_MODEL"
+    dimensions = {  # noqa: RUF012
+        "text-embedding-3-small": 1536,
+        "text-embedding-3-large": 3072,
+        "text-embedding-ada-002": 1536,
+    }
+    texts_per_request = 128
+
+    @classmethod
+    def from_settings(cls, settings: Settings, *, sleep: Sleep = asyncio.sleep) -> Self:
+        if settings.openai_api_key is None:
+            raise ConfigurationError(
+                "The embedder openai needs a key.",
+                action="Set OPENAI_API_KEY, or set BYTHEBOOK_EMBEDDER to built-in.",
+            )
+        return cls(
+            model=settings.openai_embedding_model,
+            key=settings.openai_api_key,
+            url=settings.openai_base_url.rstrip("/") + "/embeddings",
+            timeout=settings.embedding_timeout,
+            sleep=sleep,
+        )
+
+    def _body(self, texts: Sequence[str], purpose: Purpose) -> dict[str, Any]:
+        return {"model": self.name, "input": list(texts), "encoding_format": "float"}
+
+    def _vectors(self, answer: Any) -> Any:
+        rows = sorted(answer["data"], key=lambda row: int(row["index"]))
+        if [row["index"] for row in rows] != list(range(len(rows))):
+            raise ValueError("positions are missing or named twice")
+        return [row["embedding"] for row in rows]
+
+
+class CohereEmbedder(RemoteEmbedder):
+    """POST {base}/v2/embed; a question and a passage are embedded differently."""
+
+    service = "Cohere"
+    key_variable = "COHERE_API_KEY"
+    url_variable = "COHERE_BASE_URL"
+    model_variable = "COHERE_MODEL"
+    dimensions = {  # noqa: RUF012
+        "embed-english-v3.0": 1024,
+        "embed-multilingual-v3.0": 1024,
+        "embed-english-light-v3.0": 384,
+        "embed-multilingual-light-v3.0": 384,
+        "embed-v4.0": 1536,
+    }
+    texts_per_request = 96
+
+    @classmethod
+    def from_settings(cls, settings: Settings, *, sleep: Sleep = asyncio.sleep) -> Self:
+        if settings.cohere_api_key is None:
+            raise ConfigurationError(
+                "The embedder cohere needs a key.",
+                action="Set COHERE_API_KEY, or set BYTHEBOOK_EMBEDDER to built-in.",
+            )
+        return cls(
+            model=settings.cohere_model,
+            key=settings.cohere_api_key,
+            url=settings.cohere_base_url.rstrip("/") + "/v2/embed",
+            timeout=settings.embedding_timeout,
+            sleep=sleep,
+        )
+
+    def _body(self, texts: Sequence[str], purpose: Purpose) -> dict[str, Any]:
+        return {
+            "model": self.name,
+            "texts": list(texts),
+            "input_type": f"search_{purpose}",
+            "embedding_types": ["float"],
+            "truncate": "END",
+        }
+
+    def _vectors(self, answer: Any) -> Any:
+        return answer["embeddings"]["float"]

@@ -26,7 +26,8 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
-from bythebook.evaluation.metrics import (
+from bythebook.evaluation.outcomes import Outcome
+from bythebook.evaluation.ranking_metrics import (
     auroc,
     brier,
     expected_calibration_error,
@@ -37,7 +38,6 @@ from bythebook.evaluation.metrics import (
     recall,
     reciprocal_rank,
 )
-from bythebook.evaluation.outcome import Outcome
 
 DIGITS = 4
 

@@ -11,15 +11,16 @@ from typing import Any
 
 from bythebook.agent.assistant import Assistant
 from bythebook.errors import InputError
-from bythebook.evaluation.asking import ask_all, check_places
+from bythebook.evaluation.dataset import Folder, Question, read_folder, read_questions, sample
 from bythebook.evaluation.figures import figures
-from bythebook.evaluation.folder import Folder, read_folder
-from bythebook.evaluation.making import DEFAULT_QUESTIONS, make_questions, questions_of_lines
-from bythebook.evaluation.outcome import Outcome
-from bythebook.evaluation.question import Question, read_questions, sample
+from bythebook.evaluation.outcomes import Outcome, ask_all, check_places
+from bythebook.evaluation.question_maker import (
+    DEFAULT_QUESTIONS,
+    make_questions,
+    questions_of_lines,
+)
 from bythebook.library import Library
-from bythebook.models.book import BookInfo
-from bythebook.models.chunk import CHUNKER_VERSION
+from bythebook.models.chunk import BookInfo
 from bythebook.retrieval.calibration import FILE as CALIBRATION
 from bythebook.retrieval.calibration import calibration_for
 from bythebook.settings import Settings, load_settings
@@ -149,10 +150,7 @@ def _apart(settings: Settings, place: Path) -> Settings:
 async def _ingest(library: Library, folder: Folder, pages: Path, on_step: OnStep) -> BookInfo:
     """The folder's book, brought up to date: what did not change is not embedded again."""
     await asyncio.to_thread(folder.write_book, pages)
-    fits = [
-        book.embedding_model == library.embedder.name and book.chunker_version == CHUNKER_VERSION
-        for book in await library.books()
-    ]
+    fits = [book.embedding_model == library.embedder.name for book in await library.books()]
     await library.ingest(
         pages,
         book_id=folder.book_id,

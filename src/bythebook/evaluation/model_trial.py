@@ -22,11 +22,11 @@ from pydantic import ValidationError
 from bythebook.agent import prompts
 from bythebook.agent.assistant import Assistant
 from bythebook.agent.language_model import LanguageModel, client_of
-from bythebook.agent.model_problems import FAILURES
+from bythebook.agent.model_errors import FAILURES
 from bythebook.errors import BookError, ModelError
 from bythebook.library import Library, sample_book
 from bythebook.models.answer import Answer
-from bythebook.models.tool import RetrievalTool, SearchArguments
+from bythebook.models.retrieval_tool import RetrievalTool, SearchArguments
 from bythebook.settings import Settings
 
 # One to see whether it calls the tool, the others for an answer, in which it may search again.
@@ -103,7 +103,7 @@ class WatchedModel(LanguageModel):
     ) -> AsyncIterator[TResponseStreamEvent]:
         if len(self.replies) >= MOST_CALLS:
             raise ModelError(
-                f"The language model did not come to an end in {MOST_CALLS} calls.",
+                f"The language model did not finish within {MOST_CALLS} calls.",
                 action="Take another model; this one searches again and again.",
             )
         reply = Reply(time.perf_counter())
@@ -137,8 +137,9 @@ class AnswerTrial:
     written: Reply | None
 
     @property
-    def held(self) -> int:
-        return len(self.answer.sentences) if self.answer else 0
+    def verified(self) -> int:
+        """Of the model's own sentences."""
+        return len(self.answer.sentences) - self.answer.quoted if self.answer else 0
 
     @property
     def removed(self) -> int:
@@ -153,7 +154,7 @@ def for_trial(settings: Settings) -> Settings:
 
 async def try_tool(model: LanguageModel, settings: Settings) -> ToolTrial:
     """Make the model call the search tool; raises ModelError where it can't be used at all."""
-    tool = RetrievalTool(name=settings.tool_name)
+    tool = RetrievalTool.of(settings.tool_name, settings.top_k, settings.score_threshold)
     offered = FunctionTool(
         name=tool.name,
         description=tool.description,
@@ -230,7 +231,7 @@ async def trial_library(settings: Settings) -> AsyncIterator[tuple[Library, str]
             yield library, job.book_id
 
 
-async def models_beside(settings: Settings, problem: BookError) -> list[str]:
+async def other_models(settings: Settings, problem: BookError) -> list[str]:
     """What the server has, where it may have refused because it has no such model."""
     cause = problem.__cause__
     if not isinstance(cause, APIStatusError) or cause.status_code not in (400, 404):
@@ -246,7 +247,7 @@ async def models_beside(settings: Settings, problem: BookError) -> list[str]:
     return [] if settings.openai_model in names else names
 
 
-def servers_words(problem: BookError) -> str:
+def server_message(problem: BookError) -> str:
     """Why it refused the request, in a line; nothing where it may repeat a key."""
     cause = problem.__cause__
     if not isinstance(cause, APIStatusError) or cause.status_code not in (400, 404, 422):
@@ -263,7 +264,7 @@ def _explained(seconds: float) -> Iterator[None]:
     except TimeoutError as problem:
         raise ModelError(
             f"The language model did not answer within {seconds:g} seconds.",
-            action="Try again in a minute, in case it is still being loaded; else take a smaller "
+            action="Try again in a minute, in case it is still loading; otherwise take a smaller "
             "model or a faster machine.",
         ) from problem
 

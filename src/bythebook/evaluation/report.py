@@ -9,12 +9,19 @@ from pathlib import Path
 from typing import Any
 
 from bythebook.errors import InputError
-from bythebook.evaluation.cards import Card, cards_of, check_cards, lead
+from bythebook.evaluation.charts import (
+    Card,
+    cards_of,
+    check_cards,
+    distributions,
+    lead,
+    reliability_diagram,
+    roc_plot,
+)
 from bythebook.evaluation.figures import coverages, judged
 from bythebook.evaluation.measuring import Measured
-from bythebook.evaluation.metrics import auroc, bins_of, roc_curve
-from bythebook.evaluation.outcome import Outcome
-from bythebook.evaluation.plots import distributions, reliability_diagram, roc_plot
+from bythebook.evaluation.outcomes import Outcome
+from bythebook.evaluation.ranking_metrics import auroc, bins_of, roc_curve
 from bythebook.evaluation.sentence_check import Judged, scores
 from bythebook.grounding.verifier import SUPPORTED
 from bythebook.retrieval.calibration import THRESHOLD
@@ -129,13 +136,13 @@ def _cards(cards: Sequence[Card]) -> str:
     shown = "".join(
         f'<div class="card"><div class="value">{escape(card.value)}</div>'
         f'<div class="name">{escape(card.name)}</div>'
-        f'<div class="wish">{_mark(card.state, card.kind)} {escape(card.wish)}</div></div>'
+        f'<div class="wish">{_badge(card.state, card.kind)} {escape(card.wish)}</div></div>'
         for card in cards
     )
     return f'<section class="cards" aria-label="Figures">{shown}</section>'
 
 
-def _mark(text: str, kind: str) -> str:
+def _badge(text: str, kind: str) -> str:
     return f'<span class="mark {kind}">{escape(text)}</span>' if text else ""
 
 
@@ -242,7 +249,7 @@ def _row(outcome: Outcome, titles: dict[str, str]) -> str:
     meter = f'<span class="meter"><i style="width:{100 * sure:.0f}%"></i></span>'
     return (
         f'<tr><td class="question">{escape(outcome.question.text)}{group}</td>'
-        f'<td class="happened">{_mark(happened, kind)}{_unsupported(outcome)}</td>'
+        f'<td class="happened">{_badge(happened, kind)}{_unsupported(outcome)}</td>'
         f'<td class="number">{sure:.2f}{meter}</td><td class="answer">{_answer(outcome)}</td>'
         f'<td class="place">{_list(cited)}</td><td class="place">{right}</td></tr>'
     )
@@ -256,7 +263,7 @@ def _list(items: Sequence[str]) -> str:
 
 def _unsupported(outcome: Outcome) -> str:
     missing = outcome.sentences - outcome.supported
-    return f"<br>{_mark(f'{missing} not supported', 'poor')}" if missing else ""
+    return f"<br>{_badge(f'{missing} not supported', 'poor')}" if missing else ""
 
 
 def _answer(outcome: Outcome) -> str:
@@ -272,8 +279,8 @@ def _judgements(judged_: Sequence[Judged]) -> str:
     shown = sorted(wrong, key=lambda one: (one.faithful, abs(0.5 - one.score) * -1))[:MOST_ROWS]
     rows = "".join(
         f'<tr><td class="answer">{escape(one.text)}</td>'
-        f"<td>{_mark('passes, though not faithful', 'poor') if one.passes else ''}"
-        f"{_mark('fails, though faithful', 'none') if one.faithful else ''}"
+        f"<td>{_badge('passes, though not faithful', 'poor') if one.passes else ''}"
+        f"{_badge('fails, though faithful', 'none') if one.faithful else ''}"
         f'<span class="group">{escape(one.label)}</span></td>'
         f'<td class="place">{escape(one.reason)}</td>{_number(one.score, share=True)}</tr>'
         for one in shown

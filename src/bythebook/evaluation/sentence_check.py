@@ -15,12 +15,11 @@ from statistics import fmean
 from typing import Any
 
 from bythebook.errors import InputError
+from bythebook.evaluation.dataset import json_lines
 from bythebook.evaluation.figures import DIGITS
-from bythebook.evaluation.folder import json_lines
-from bythebook.evaluation.metrics import auroc, best_split
-from bythebook.grounding.connective import is_connective
-from bythebook.grounding.verifier import SUPPORTED, Verdict, Verifier
-from bythebook.language.units import split_units
+from bythebook.evaluation.ranking_metrics import auroc, best_split
+from bythebook.grounding.verifier import SUPPORTED, Verdict, Verifier, is_connective
+from bythebook.language.segmentation import split_units
 from bythebook.reader.reader import Reader
 
 FAITHFUL = 3.5

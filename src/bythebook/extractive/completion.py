@@ -15,7 +15,7 @@ MOST_LINES = 30
 # A list up to so long is shown whole once half of it answers.
 WHOLE_LIST = 120
 # What can't be understood without the unit before it.
-LEANS = re.compile(
+NEEDS_CONTEXT = re.compile(
     r"""^\W*(?:it|its|this|these|those|they|their|them|that|such|he|she|
     (?:however|but|and|so|thus|therefore|otherwise|then|also|instead)|
     the\ (?:above|former|latter|same|command|code|example|script|output|result)s?|
@@ -31,7 +31,7 @@ def complete(units: Sequence[Unit], evidence: Mapping[int, float]) -> list[int]:
     answer is long enough."""
     chosen: set[int] = set()
     for place in sorted(evidence, key=lambda place: (-evidence[place], place)):
-        together = chosen | set(_belonging(units, place, evidence))
+        together = chosen | set(_with_context(units, place, evidence))
         if not chosen or _words(units, together) <= MOST_WORDS:
             chosen = together
     chosen |= set(_bridges(units, chosen))
@@ -45,7 +45,9 @@ def _words(units: Sequence[Unit], places: set[int]) -> int:
     return sum(units[place].words for place in places)
 
 
-def _belonging(units: Sequence[Unit], place: int, evidence: Mapping[int, float]) -> Iterator[int]:
+def _with_context(
+    units: Sequence[Unit], place: int, evidence: Mapping[int, float]
+) -> Iterator[int]:
     """The unit itself and all that a reader needs with it."""
     unit = units[place]
     yield place
@@ -61,7 +63,7 @@ def _belonging(units: Sequence[Unit], place: int, evidence: Mapping[int, float])
     elif unit.kind == "code":
         yield from _lead(units, place)
     elif unit.kind == "sentence":
-        yield from _leaned_on(units, place)
+        yield from _context_before(units, place)
         yield from _introduced(units, place)
 
 
@@ -74,7 +76,7 @@ def _lead(units: Sequence[Unit], place: int) -> Iterator[int]:
     before = place - 1
     if before >= 0 and units[before].kind == "sentence":
         yield before
-        yield from _leaned_on(units, before)
+        yield from _context_before(units, before)
 
 
 def _list(units: Sequence[Unit], item: Unit, evidence: Mapping[int, float]) -> Iterator[int]:
@@ -103,9 +105,9 @@ def _introduced(units: Sequence[Unit], place: int) -> Iterator[int]:
             yield from block
 
 
-def _leaned_on(units: Sequence[Unit], place: int) -> Iterator[int]:
+def _context_before(units: Sequence[Unit], place: int) -> Iterator[int]:
     """The units before a sentence that can't be understood alone, as far as one that can."""
-    while LEANS.match(units[place].text) and place:
+    while NEEDS_CONTEXT.match(units[place].text) and place:
         before = units[place - 1]
         if before.section != units[place].section or before.kind in ("heading", "row"):
             return

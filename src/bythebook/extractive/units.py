@@ -4,22 +4,19 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import Literal
 
-from bythebook.language.pieces import pieces_of, readable, rows_of
+from bythebook.language.segmentation import Piece, PieceKind, pieces_of, readable, rows_of
 from bythebook.models.chunk import count_words
-
-UnitKind = Literal["sentence", "item", "row", "code", "heading"]
 
 NUMBER = re.compile(r"[ \t>]*(\d{1,3})[.)][ \t]")
 SUB_ITEM = re.compile(r"\n(?=[ \t>]+(?:[-*+]|\d{1,3}[.)])[ \t]+)")
-IMAGE = re.compile(r"!\[[^\]]*\]\([^)\s]*\)")
-CODE = re.compile(r"`+[^`]+`+")
+IMAGE = re.compile(r"!\[[^\[\]]*+\]\([^)\[\s]*+\)")
+CODE = re.compile(r"(?<!`)`++[^`]++`+")
 # A name as programs have them: a_b, a.b, a(), aB, -a.
-NAME = re.compile(r"-\S+|\S*(?:_|\w\.\w|\(|[a-z][A-Z])\S*")
+NAME = re.compile(r"-\S++|(?=\S*?(?:_|\w\.\w|\(|[a-z][A-Z]))\S++")
 LINKS = ("and", "or", "/", "|")
 WORDLESS = re.compile(r"[\W_]*")
-ANCHOR = re.compile(r"\s*\{#[^}]*\}\s*$")
+ANCHOR = re.compile(r"(?<!\s)\s*+\{#[^{}]*+\}\s*+$")
 
 
 @dataclass(frozen=True)
@@ -27,7 +24,7 @@ class Unit:
     """`text[start:end]` of a passage. Units of one paragraph, list or table share a `block`; those
     between two headings a `section`. `head` marks the rows that name a table's columns."""
 
-    kind: UnitKind
+    kind: PieceKind
     start: int
     end: int
     block: int
@@ -77,18 +74,19 @@ def units_of(text: str) -> list[Unit]:
         if WORDLESS.fullmatch(text, piece.start, piece.end):  # a rule
             continue
         if piece.kind == "table":
-            rows = list(rows_of(text, piece))
+            rows = rows_of(text, piece)
             # A head is what stands above the rule.
-            ruled = len(rows) > 1 and bool(text[rows[0][1] : rows[1][0]].strip())
-            found += [
-                Unit("row", *row, piece.block, section, text[slice(*row)], head=ruled and not n)
-                for n, row in enumerate(rows)
-            ]
+            ruled = len(rows) > 1 and bool(text[rows[0].end : rows[1].start].strip())
+            found += [_unit(text, row, section, head=ruled and not row.header) for row in rows]
             continue
         section += piece.kind == "heading"
-        words = text[piece.start : piece.end]
-        found.append(Unit(piece.kind, piece.start, piece.end, piece.block, section, words))
+        found.append(_unit(text, piece, section))
     return found
+
+
+def _unit(text: str, piece: Piece, section: int, head: bool = False) -> Unit:
+    words = text[piece.start : piece.end]
+    return Unit(piece.kind, piece.start, piece.end, piece.block, section, words, head)
 
 
 def shown(unit: Unit) -> str:

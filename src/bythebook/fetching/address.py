@@ -35,7 +35,10 @@ class Site:
     @property
     def book_id(self) -> str:
         parts = urlsplit(self.url)
-        path = re.sub(r"(?:sitemap|index)?(?:[^/]*\.(?:xml|xml\.gz|html?))?$", "", parts.path)
+        folder, slash, page = parts.path.rpartition("/")
+        if page.endswith((".xml", ".xml.gz", ".html", ".htm")):
+            page = ""
+        path = folder + slash + page.removesuffix("sitemap").removesuffix("index")
         return _slug(f"{parts.hostname or ''}{path}".replace("/", "-"))
 
     @property
@@ -101,7 +104,7 @@ def find_address(text: str, ref: str | None = None, path: str | None = None) -> 
         return Repository(found.url, _checked_ref(ref), _checked_path(path))
     if ref or path:
         raise InputError(
-            f"{_safe(plain)} is no git repository, so --ref and --path mean nothing.",
+            f"{_safe(plain)} is no git repository, so --ref and --path can't be used.",
             action="Leave them out, or give the repository's address.",
         )
     return found
@@ -137,7 +140,7 @@ def _with_scheme(text: str, git: bool) -> Address:
             action = "Give the path itself, without file://."
         raise InputError(f"Addresses with {scheme}: can't be fetched.", action=action)
     if not text.isprintable():
-        raise InputError("The address holds signs that none has.", action="Check it.")
+        raise InputError("The address contains invalid characters.", action="Check it.")
     try:
         parts = urlsplit(text)
     except ValueError as problem:
@@ -166,7 +169,7 @@ def _with_password() -> InputError:
 
 
 def _wrong(text: str) -> InputError:
-    return InputError(f"{_safe(text)} is no address that can be fetched.", action="Check it.")
+    return InputError(f"{_safe(text)} is not an address that can be fetched.", action="Check it.")
 
 
 def _safe(text: str) -> str:

@@ -9,14 +9,11 @@ from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
 from bythebook.errors import SourceError
+from bythebook.fetching.discovery import Opening, PageLinks, open_site, read_links, tags_of
 from bythebook.fetching.guard import Unreachable
-from bythebook.fetching.links import Said, read_links
-from bythebook.fetching.names import file_name
-from bythebook.fetching.opening import Opening, open_site, tags_of
-from bythebook.fetching.record import Mirror, Page, Record
-from bythebook.fetching.repeats import mark_repeats
-from bythebook.fetching.urls import is_endless, key_of, normalise
-from bythebook.fetching.web import LONGEST_PATIENCE, Answer, TooLargePage, Web, as_kept
+from bythebook.fetching.record import FetchedPage, Mirror, SiteRecord
+from bythebook.fetching.urls import file_name, is_endless, key_of, mark_repeats, normalise
+from bythebook.fetching.web import LONGEST_PATIENCE, TooLargePage, Web, WebResponse, as_kept
 
 HTML = frozenset({"text/html", "application/xhtml+xml"})
 # A start address may be a whole book in one file; such files are not looked for in pages, where
@@ -31,7 +28,7 @@ SHOWN_PROBLEMS = 20
 
 
 @dataclass(frozen=True)
-class Limits:
+class CrawlLimits:
     pages: int
     depth: int
     seconds: float
@@ -39,7 +36,7 @@ class Limits:
 
 
 @dataclass
-class Report:
+class CrawlReport:
     """What a crawl did. `gone` are files whose pages the site does not have any more."""
 
     fetched: int = 0
@@ -50,7 +47,7 @@ class Report:
     problems: list[str] = field(default_factory=list)
 
 
-OnFetch = Callable[[Report], None]
+OnFetch = Callable[[CrawlReport], None]
 
 
 @dataclass
@@ -60,15 +57,15 @@ class Crawl:
 
     web: Web
     mirror: Mirror
-    limits: Limits
+    limits: CrawlLimits
     start: str
     on_fetch: OnFetch = lambda _report: None
 
-    async def run(self) -> tuple[Record, Report]:
-        self.report = Report()
+    async def run(self) -> tuple[SiteRecord, CrawlReport]:
+        self.report = CrawlReport()
         self.deadline = asyncio.get_running_loop().time() + self.limits.seconds
-        kept: Record | None = await asyncio.to_thread(self.mirror.load)
-        self.old = kept or Record()
+        kept: SiteRecord | None = await asyncio.to_thread(self.mirror.load)
+        self.old = kept or SiteRecord()
         self.record = self.old.model_copy(update={"pages": {}})
         opening = await self._open()
         self.scope, self.robots = opening.scope, opening.robots
@@ -104,22 +101,24 @@ class Crawl:
             )
         return opening
 
-    async def _start_page(self, first: Answer) -> None:
+    async def _start_page(self, first: WebResponse) -> None:
         key = key_of(first.url)
         self.seen |= {key, key_of(self.start)}
         self.done |= {key, key_of(self.start)}
         self.visits += 1
         self.starting = True
-        said = await self._take(key, first, self.old.pages.get(key))
+        page_links = await self._take(key, first, self.old.pages.get(key))
         self.starting = False
         if key not in self.record.pages:
-            reason = self.report.problems[-1:] or [f"{first.url} asks not to be read"]
+            reason = self.report.problems[-1:] or [f"{first.url} must not be read by programs"]
             raise SourceError(f"{reason[0]}.", action="Give the address of a page.")
         self.record.start = first.url
-        if said:
-            self.record.title = said.site or said.title or urlsplit(first.url).hostname or ""
-            self.record.language = said.language or "en"
-            self._add_links(said, first.url, 0)
+        if page_links:
+            self.record.title = (
+                page_links.site or page_links.title or urlsplit(first.url).hostname or ""
+            )
+            self.record.language = page_links.language or "en"
+            self._add_links(page_links, first.url, 0)
 
     def _add(self, url: str, depth: int) -> None:
         key = key_of(url)
@@ -135,12 +134,12 @@ class Crawl:
         self.seen.add(key)
         self.queue.append((url, depth))
 
-    def _add_links(self, said: Said, url: str, depth: int) -> None:
-        base = normalise(said.base, url) or url if said.base else url
-        if said.canonical and (canonical := self.scope.take(said.canonical, base)):
+    def _add_links(self, page_links: PageLinks, url: str, depth: int) -> None:
+        base = normalise(page_links.base, url) or url if page_links.base else url
+        if page_links.canonical and (canonical := self.scope.take(page_links.canonical, base)):
             self._add(canonical, depth)
-        if self.follows and not said.not_followed:
-            for link in said.links:
+        if self.follows and not page_links.not_followed:
+            for link in page_links.links:
                 if taken := self.scope.take(link, base):
                     self._add(taken, depth + 1)
 
@@ -162,8 +161,8 @@ class Crawl:
             elif loop.time() > self.deadline:
                 self.stopped = (
                     f"Fetching was stopped after {self.limits.seconds / 60:g} minutes, with "
-                    f"{len(self.queue)} pages left; run the same again to continue, or raise "
-                    "BYTHEBOOK_FETCH_MINUTES"
+                    f"{len(self.queue)} pages left; run the same command again to continue, or "
+                    "raise BYTHEBOOK_FETCH_MINUTES"
                 )
                 self.report.failed.append(self.queue[0][0])
             else:
@@ -193,14 +192,14 @@ class Crawl:
             return
         except SourceError as problem:
             down = isinstance(problem, Unreachable)
-            said = await self._fail(url, problem.message.rstrip("."), known, down=down)
+            page_links = await self._fail(url, problem.message.rstrip("."), known, down=down)
         else:
-            said = await self._take(key, answer, known)
+            page_links = await self._take(key, answer, known)
             url = answer.url
-        if said and depth is not None:
-            self._add_links(said, url, depth)
+        if page_links and depth is not None:
+            self._add_links(page_links, url, depth)
 
-    async def _ask(self, url: str, known: Page | None) -> Answer:
+    async def _ask(self, url: str, known: FetchedPage | None) -> WebResponse:
         etag, last_modified = await asyncio.to_thread(tags_of, known, self.mirror)
         for last in (False, True):
             answer = await self.web.get(
@@ -216,7 +215,9 @@ class Crawl:
             await asyncio.sleep(answer.patience)
         return answer
 
-    async def _take(self, key: str, answer: Answer, known: Page | None) -> Said | None:
+    async def _take(
+        self, key: str, answer: WebResponse, known: FetchedPage | None
+    ) -> PageLinks | None:
         """Do what the answer says; what the page says if its links count."""
         if answer.status == 304 and known:
             self.failures = 0
@@ -247,17 +248,19 @@ class Crawl:
             known = self.old.pages.get(key)
         return await self._store(key, answer, known)
 
-    async def _store(self, key: str, answer: Answer, known: Page | None) -> Said | None:
+    async def _store(
+        self, key: str, answer: WebResponse, known: FetchedPage | None
+    ) -> PageLinks | None:
         kind = _kind(answer) if answer.kind not in DOCUMENTS else DOCUMENTS[answer.kind]
         if not kind or (kind != ".html" and not self.starting):
             self._drop(known)
             if self.starting:
                 named = answer.kind or "unknown"
-                self.report.problems.append(f"{answer.url} is no page: its type is {named}")
+                self.report.problems.append(f"{answer.url} is not a page: its type is {named}")
             return None
         body = as_kept(answer.body, answer.charset) if kind == ".html" else answer.body
         file = file_name(self.scope, answer.url, kind)
-        page = Page(
+        page = FetchedPage(
             url=answer.url,
             file=file,
             hash=await asyncio.to_thread(self.mirror.write_page, file, body),
@@ -270,33 +273,35 @@ class Crawl:
             self.report.fetched += 1
         return await self._keep(key, page, body)
 
-    async def _keep(self, key: str, page: Page, body: bytes) -> Said | None:
+    async def _keep(self, key: str, page: FetchedPage, body: bytes) -> PageLinks | None:
         if not page.file.endswith((".html", ".htm")):
             self.record.pages[key] = page
-            return Said(title=page.file.rpartition(".")[0])
-        said = await asyncio.to_thread(read_links, body)
-        if said.not_wanted:
+            return PageLinks(title=page.file.rpartition(".")[0])
+        page_links = await asyncio.to_thread(read_links, body)
+        if page_links.not_wanted:
             self._drop(self.old.pages.get(key))
-            return said
-        canonical = self.scope.take(said.canonical, page.url) if said.canonical else None
+            return page_links
+        canonical = (
+            self.scope.take(page_links.canonical, page.url) if page_links.canonical else None
+        )
         self.record.pages[key] = page.model_copy(
             update={"canonical": canonical or "", "instead": ""}
         )
         first = self.hashes.setdefault(page.hash, key)
-        return said if first == key else None  # the links of a copy lead to further copies
+        return page_links if first == key else None  # the links of a copy lead to further copies
 
     async def _fail(
-        self, url: str, reason: str, known: Page | None, *, down: bool = False
-    ) -> Said | None:
+        self, url: str, reason: str, known: FetchedPage | None, *, down: bool = False
+    ) -> PageLinks | None:
         """Leave the page as it was. `down` says that it may be the whole site that fails."""
         self.failures = self.failures + 1 if down else 0
         self.report.failed.append(url)
-        stays = "what is known of it stays" if known else "it is not in the book"
+        stays = "what was read before stays" if known else "it is not in the book"
         self.report.problems.append(f"{reason}; {stays}")
         if self.failures >= MAX_FAILURES:
             self.stopped = (
                 f"{self.scope.origin} failed {self.failures} times one after the other, so nothing "
-                "more was asked for; everything that was known of it stays. Try again later"
+                "more was asked for; what was read before stays. Try again later"
             )
         if known is None:
             return None
@@ -304,11 +309,11 @@ class Crawl:
         body = await asyncio.to_thread(self.mirror.read_page, known)
         return await asyncio.to_thread(read_links, body) if body else None
 
-    def _drop(self, known: Page | None) -> None:
+    def _drop(self, known: FetchedPage | None) -> None:
         if known:
             self.report.gone.append(known.file)
 
-    def _record_so_far(self) -> Record:
+    def _record_so_far(self) -> SiteRecord:
         rest = {
             key: page
             for key, page in self.old.pages.items()
@@ -316,7 +321,7 @@ class Crawl:
         }
         return self.record.model_copy(update={"pages": {**self.record.pages, **rest}})
 
-    async def _finish(self) -> Record:
+    async def _finish(self) -> SiteRecord:
         record = self._record_so_far()
         if not record.start:
             record.start = self.start
@@ -350,7 +355,7 @@ class Crawl:
         self.on_fetch(self.report)
 
 
-def _kind(answer: Answer) -> str:
+def _kind(answer: WebResponse) -> str:
     """`.html` for a page; a server that does not say what it sends may still send one."""
     start = answer.body[:1000].lower()
     looks = b"<html" in start or b"<!doctype html" in start

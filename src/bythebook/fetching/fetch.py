@@ -1,4 +1,4 @@
-"""Books from elsewhere, whatever they are: fetch them, and find them where they are kept."""
+"""Books from elsewhere: fetched, found where they are kept, with a record of what was fetched."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from pathlib import Path
 
 from bythebook.errors import BookNotFound
 from bythebook.fetching.address import Address, Repository, Site
-from bythebook.fetching.crawl import Crawl, Limits, OnFetch
+from bythebook.fetching.crawl import Crawl, CrawlLimits, OnFetch
+from bythebook.fetching.git import book_folder, fetch_repository
 from bythebook.fetching.guard import Guard
-from bythebook.fetching.record import Mirror, Record
-from bythebook.fetching.repository import book_folder, fetch_repository
+from bythebook.fetching.record import Mirror, SiteRecord
 from bythebook.fetching.web import Web
-from bythebook.models.book_id import check_book_id
+from bythebook.models.values import check_book_id
 from bythebook.reading.layout import Book, find_book
-from bythebook.reading.manifest import Manifest, read_manifest
+from bythebook.reading.metadata import Manifest, read_manifest
 from bythebook.settings import Settings
 
 SOURCES = "sources"
@@ -39,14 +39,16 @@ async def fetch(
     if isinstance(address, Repository):
         await fetch_repository(address, folder, guard, seconds)
         return Fetched()
-    limits = Limits(
+    limits = CrawlLimits(
         pages=settings.fetch_pages,
         depth=settings.fetch_depth,
         seconds=seconds,
         page_bytes=settings.max_file_mb * 1_000_000,
     )
     async with Web(guard, settings.fetch_page_seconds, settings.fetch_delay) as web:
-        _, report = await Crawl(web, Mirror(folder), limits, address.url, on_fetch).run()
+        _, report = await Crawl(
+            web, Mirror(folder, settings.disk_reserve), limits, address.url, on_fetch
+        ).run()
     return Fetched(tuple(report.problems), frozenset(report.gone))
 
 
@@ -69,7 +71,7 @@ def kept_book(
 
 
 def _site_book(
-    address: Site, folder: Path, record: Record, book_id: str | None, fetched: Fetched
+    address: Site, folder: Path, record: SiteRecord, book_id: str | None, fetched: Fetched
 ) -> Book:
     pages = record.shown()
     return Book(

@@ -1,14 +1,22 @@
-"""The program git: what it is told, and what it must not do."""
+"""Books in git repositories: what the program git is told, and checkouts below the home."""
 
 from __future__ import annotations
 
 import asyncio
 import os
 import re
+import shutil
 import signal
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
+from urllib.parse import urlsplit
+
+from bythebook.errors import InputError, SourceError
+from bythebook.fetching.address import Repository
+from bythebook.fetching.guard import Guard
+from bythebook.fetching.urls import DEFAULT_PORTS
 
 # A service may have been started by git itself; its repository is not the book's.
 NOT_INHERITED = ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE")
@@ -55,12 +63,12 @@ async def run_git(
         raise GitFailed(f"git can't be run: {problem.strerror}") from problem
     try:
         async with asyncio.timeout(seconds):
-            said, _ = await process.communicate()
+            output, _ = await process.communicate()
     except TimeoutError as problem:
         raise GitFailed(f"it took longer than {seconds:.0f} s") from problem
     finally:
         await _end(process)
-    text = said.decode("utf-8", "replace").strip()
+    text = output.decode("utf-8", "replace").strip()
     if process.returncode:
         lines = SECRET_IN_ADDRESS.sub("//", text).splitlines()
         raise GitFailed(_reason(lines) or f"it ended with status {process.returncode}")
@@ -71,7 +79,10 @@ async def _end(process: asyncio.subprocess.Process) -> None:
     """With all its children."""
     if process.returncode is None:
         with suppress(ProcessLookupError):  # it has just ended, and nobody has noted it yet
-            os.killpg(process.pid, signal.SIGKILL)
+            if hasattr(os, "killpg"):
+                os.killpg(process.pid, signal.SIGKILL)
+            else:  # Windows has no groups; git's children end when their pipe does
+                process.kill()
         await process.wait()
 
 
@@ -79,3 +90,123 @@ def _reason(lines: Sequence[str]) -> str:
     """The last line that says what is wrong, else the last."""
     wrong = [line for line in lines if line.startswith(("fatal: ", "error: "))]
     return (wrong or list(lines) or [""])[-1].strip().rstrip(".")
+
+
+# Nothing but the pages themselves: no further repositories, no large files from elsewhere.
+SETTINGS = (
+    "submodule.recurse=false",
+    "fetch.recurseSubmodules=false",
+    "core.fsmonitor=false",
+    "gc.autoDetach=false",
+    "core.logAllRefUpdates=false",  # so that old commits can be cleared away
+    "http.followRedirects=false",
+    "core.protectHFS=true",
+    "core.protectNTFS=true",
+)
+
+
+@dataclass(frozen=True)
+class Checkout:
+    """Where the repository is kept, and how its commit changed."""
+
+    folder: Path
+    before: str
+    after: str
+
+
+async def fetch_repository(
+    repository: Repository, folder: Path, guard: Guard, seconds: float
+) -> Checkout:
+    """The newest commit of the branch, without its history; of an earlier fetch only what is new
+    travels. What is there stays if anything fails."""
+    settings = [*SETTINGS, *await _pinned(repository, guard)]
+    environment = {
+        # More than the address's own: a person's settings may let one stand for the other.
+        "GIT_ALLOW_PROTOCOL": "file" if repository.is_local else "https:http:ssh",
+        "GIT_LFS_SKIP_SMUDGE": "1",
+        "SSH_ASKPASS_REQUIRE": "never",
+    }
+
+    async def git(*arguments: str) -> str:
+        return await run_git(folder, arguments, seconds, settings=settings, environment=environment)
+
+    try:
+        if not (folder / ".git" / "HEAD").is_file():
+            await asyncio.to_thread(_empty, folder)
+            await git("init", "--quiet", "--template=")
+        before = await _commit(git)
+        wanted = repository.ref or "HEAD"
+        await git(
+            *("fetch", "--quiet", "--depth=1", "--no-tags", "--no-recurse-submodules"),
+            *("--no-write-commit-graph", "--update-shallow", "--", repository.url, wanted),
+        )
+        await git("checkout", "--quiet", "--force", "--detach", "FETCH_HEAD", "--")
+        await git("clean", "--quiet", "-ffdx")
+        after = await _commit(git)
+    except GitFailed as problem:
+        raise _failed(repository, str(problem)) from problem
+    await asyncio.to_thread(drop_links_out, folder)
+    return Checkout(folder, before, after)
+
+
+def _empty(folder: Path) -> None:
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+
+
+async def _pinned(repository: Repository, guard: Guard) -> list[str]:
+    """Git connects by itself, so it is told the addresses that were looked at."""
+    if not repository.is_web:
+        return []
+    parts = urlsplit(repository.url)
+    host = parts.hostname or ""
+    port = parts.port or DEFAULT_PORTS[parts.scheme]
+    addresses = await guard.resolve(host, port)
+    if host.replace(".", "").isdecimal() or ":" in host:
+        return ["http.proxy="]
+    return ["http.proxy=", f"http.curloptResolve={host}:{port}:{','.join(addresses)}"]
+
+
+async def _commit(git: Callable[..., Awaitable[str]]) -> str:
+    try:
+        return await git("rev-parse", "--quiet", "--verify", "HEAD")
+    except GitFailed:
+        return ""
+
+
+def drop_links_out(folder: Path) -> None:
+    """A link that leads out of the checkout, or into git's own files, could show others' files as
+    pages of the book."""
+    top = folder.resolve()
+    own = top / ".git"
+    for place, folders, files in os.walk(top, followlinks=False):
+        if Path(place) == top:
+            folders[:] = [name for name in folders if name != ".git"]
+        for name in (*folders, *files):
+            link = Path(place) / name
+            if not link.is_symlink():
+                continue
+            try:
+                target = link.resolve()
+            except (OSError, RuntimeError):
+                target = own
+            if not target.is_relative_to(top) or target.is_relative_to(own):
+                link.unlink()
+
+
+def book_folder(repository: Repository, folder: Path) -> Path:
+    """The folder or file of the book in a checkout."""
+    place = (folder / repository.path).resolve()
+    if not place.is_relative_to(folder.resolve()) or not place.exists():
+        raise InputError(
+            f"There is no {repository.path or 'checkout'} in the repository {repository.url}.",
+            action="Check --path and --ref.",
+        )
+    return place
+
+
+def _failed(repository: Repository, reason: str) -> SourceError:
+    action = "Check the address, --ref and your rights there; what was fetched before stays."
+    if "not installed" in reason:
+        action = "Install git, or give a folder instead."
+    return SourceError(f"{repository.url} can't be fetched: {reason.rstrip('.')}.", action=action)

@@ -34,7 +34,7 @@ LONGEST_PATIENCE = 30.0
 
 
 @dataclass(frozen=True)
-class Answer:
+class WebResponse:
     """What a server said in the end. `for_good` says that redirects on the way, if there were any,
     hold from now on."""
 
@@ -96,7 +96,7 @@ class Web:
         may: Callable[[str], bool] = lambda _url: True,
         etag: str = "",
         last_modified: str = "",
-    ) -> Answer:
+    ) -> WebResponse:
         """The page behind at most some redirects, each of which is looked at like a new address;
         one to an address that is not for us (`may`) is not followed."""
         headers = {"If-None-Match": etag, "If-Modified-Since": last_modified}
@@ -112,15 +112,15 @@ class Web:
             if url in seen:
                 raise SourceError(f"{url} redirects to itself.", action="Give another address.")
             if not may(url):
-                return Answer(answer.url, answer.status, elsewhere=url, for_good=for_good)
+                return WebResponse(answer.url, answer.status, elsewhere=url, for_good=for_good)
             seen.add(url)
             headers = {}
         raise SourceError(
             f"{url} comes after {MAX_REDIRECTS} redirects and redirects again.",
-            action="Give the address where they end.",
+            action="Give the address they lead to.",
         )
 
-    async def _once(self, url: str, max_bytes: int, headers: dict[str, str]) -> Answer:
+    async def _once(self, url: str, max_bytes: int, headers: dict[str, str]) -> WebResponse:
         await self._wait()
         self.requests += 1
         try:
@@ -137,7 +137,8 @@ class Web:
         except FAILED as problem:
             reason = str(problem).strip().rstrip(".") or type(problem).__name__
             raise Unreachable(
-                f"{url} can't be fetched: {reason}.", action="Check the address, or try later."
+                f"{url} can't be fetched: {reason}.",
+                action="Check the address, or try again later.",
             ) from problem
 
     async def _wait(self) -> None:
@@ -148,20 +149,20 @@ class Web:
             await asyncio.sleep(pause)
 
 
-async def _read(url: str, response: httpx.Response, max_bytes: int) -> Answer:
+async def _read(url: str, response: httpx.Response, max_bytes: int) -> WebResponse:
     status = response.status_code
     headers = response.headers
     if status in MOVED:
         target = normalise(headers.get("location", ""), url)
         if target is None:
             raise SourceError(
-                f"{url} redirects to something that is no web address.",
+                f"{url} redirects to something that is not a web address.",
                 action="Give another address.",
             )
-        return Answer(url, status, elsewhere=target, for_good=status in MOVED_FOR_GOOD)
+        return WebResponse(url, status, elsewhere=target, for_good=status in MOVED_FOR_GOOD)
     kind, _, parameters = headers.get("content-type", "").partition(";")
     body = await _body(url, response, max_bytes) if status == 200 else b""
-    return Answer(
+    return WebResponse(
         url=url,
         status=status,
         body=body,
@@ -178,7 +179,7 @@ async def _body(url: str, response: httpx.Response, max_bytes: int) -> bytes:
     packing = response.headers.get("content-encoding", "").strip().lower()
     if packing not in ("", "identity", "gzip", "x-gzip"):
         raise SourceError(
-            f"{url} is packed as {packing!r}, which was not asked for.",
+            f"{url} is compressed as {packing!r}, which was not asked for.",
             action="Ask whoever runs the site.",
         )
     unpack = zlib.decompressobj(wbits=31) if "gzip" in packing else None

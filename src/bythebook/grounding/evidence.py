@@ -8,13 +8,13 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import groupby
 from math import log
 
 from bythebook.grounding.instructions import without_instructions
 from bythebook.grounding.words import bare, tokens_of
 from bythebook.index.sparse import terms
-from bythebook.language.pieces import Piece, PieceKind, pieces_of, rows_of
-from bythebook.language.sentences import split_sentences
+from bythebook.language.segmentation import Piece, PieceKind, split_sentences, units_of
 
 LINE = re.compile(r"[^\n]+")
 
@@ -22,7 +22,7 @@ Range = tuple[int, int]
 
 
 @dataclass(frozen=True)
-class Unit:
+class EvidenceUnit:
     """The smallest stretch that says something: a sentence, a table row, a code block. `header` is
     the first row of its table."""
 
@@ -34,10 +34,10 @@ class Unit:
 
 
 @dataclass(frozen=True)
-class Stretch:
+class EvidenceStretch:
     """Units that stand together; `found` are the stems of a sentence that they hold."""
 
-    units: tuple[Unit, ...]
+    units: tuple[EvidenceUnit, ...]
     found: frozenset[str]
 
     @property
@@ -50,9 +50,9 @@ class Stretch:
 
 
 @dataclass(frozen=True, eq=False)
-class Evidence:
+class CheckedPassage:
     text: str
-    units: tuple[Unit, ...]
+    units: tuple[EvidenceUnit, ...]
     tokens: tuple[tuple[str, int, int], ...]
     # Numbers of the tokens that a unit may begin or end with.
     opening: dict[str, tuple[int, ...]]
@@ -70,7 +70,7 @@ class Evidence:
                 return touched[0].start, touched[-1].end
         return None
 
-    def stretches(self, stems: frozenset[str], room: int) -> list[Stretch]:
+    def stretches(self, stems: frozenset[str], room: int) -> list[EvidenceStretch]:
         """Where the words of a sentence stand: the units in at most `room` characters that hold
         most of them, the rare ones above all, and those that hold what is missing there."""
         first = self._stretch(stems, room)
@@ -80,10 +80,10 @@ class Evidence:
         found = [first] if second is None or not second.found else [first, second]
         return sorted(found, key=lambda each: each.start)
 
-    def _stretch(self, stems: frozenset[str], room: int) -> Stretch | None:
-        held = [unit.stems & stems for unit in self.units]
-        count = Counter(stem for some in held for stem in some)
-        weight = {stem: log(1 + len(held) / times) for stem, times in count.items()}
+    def _stretch(self, stems: frozenset[str], room: int) -> EvidenceStretch | None:
+        matching = [unit.stems & stems for unit in self.units]
+        count = Counter(stem for some in matching for stem in some)
+        weight = {stem: log(1 + len(matching) / times) for stem, times in count.items()}
         best: tuple[float, int, int] | None = None
         for first, unit in enumerate(self.units):
             found: set[str] = set()
@@ -91,18 +91,18 @@ class Evidence:
             for last in range(first, len(self.units)):
                 if last > first and self.units[last].end - unit.start > room:
                     break
-                value += sum(weight[stem] for stem in held[last] - found)
-                found |= held[last]
+                value += sum(weight[stem] for stem in matching[last] - found)
+                found |= matching[last]
                 # The fewest of them where several hold as much.
                 best = max(best or (value, 0, first), (value, first - last, first))
         if best is None:
             return None
         behind = best[2] - best[1] + 1
-        return Stretch(
-            self.units[best[2] : behind], frozenset[str]().union(*held[best[2] : behind])
+        return EvidenceStretch(
+            self.units[best[2] : behind], frozenset[str]().union(*matching[best[2] : behind])
         )
 
-    def read(self, stretches: Sequence[Stretch], room: int) -> str:
+    def read(self, stretches: Sequence[EvidenceStretch], room: int) -> str:
         """What is read to judge a sentence: the stretches with as much around them as there is room
         for, and the header of a table that is cut."""
         return self._with_neighbours({at for each in stretches for at in self._places(each)}, room)
@@ -127,7 +127,7 @@ class Evidence:
                         length, grown = longer, True
         return "\n\n".join(self._run(run) for run in _runs(sorted(chosen)))
 
-    def _places(self, stretch: Stretch) -> range:
+    def _places(self, stretch: EvidenceStretch) -> range:
         first = next(at for at, unit in enumerate(self.units) if unit is stretch.units[0])
         return range(first, first + len(stretch.units))
 
@@ -138,40 +138,31 @@ class Evidence:
 
 
 def _runs(places: Sequence[int]) -> Iterator[list[int]]:
-    """Places that follow each other, together."""
-    run: list[int] = []
-    for place in places:
-        if run and place != run[-1] + 1:
-            yield run
-            run = []
-        run.append(place)
-    if run:
-        yield run
+    """Places that follow each other, in one list."""
+    for _, run in groupby(enumerate(places), key=lambda numbered: numbered[1] - numbered[0]):
+        yield [place for _, place in run]
 
 
 @lru_cache(maxsize=512)  # as many as a hundred readers at once have before them
-def parse_evidence(text: str, language: str) -> Evidence:
+def parse_passage(text: str, language: str) -> CheckedPassage:
     text = without_instructions(text)
     units = tuple(_units(text, language))
     tokens = tokens_of(bare(text))
-    return Evidence(text, units, tuple(tokens), *_edges(tokens, units))
+    return CheckedPassage(text, units, tuple(tokens), *_edges(tokens, units))
 
 
-def _units(text: str, language: str) -> Iterator[Unit]:
-    for piece in pieces_of(text):
-        header: Range | None = None
-        for start, end in _parts(text, piece):
-            own = frozenset(terms(text[start:end], language))
-            above = frozenset(terms(text[slice(*header)], language)) if header else frozenset()
-            yield Unit(piece.kind, start, end, own | above, header)
-            if piece.kind == "table" and header is None:
-                header = start, end
+def _units(text: str, language: str) -> Iterator[EvidenceUnit]:
+    for piece in units_of(text):
+        above = text[slice(*piece.header)] if piece.header else ""
+        named = frozenset(terms(above, language))
+        for start, end in _statements(text, piece):
+            stems = frozenset(terms(text[start:end], language)) | named
+            yield EvidenceUnit(piece.kind, start, end, stems, piece.header)
 
 
-def _parts(text: str, piece: Piece) -> Iterator[Range]:
-    if piece.kind == "table":
-        yield from rows_of(text, piece)
-    elif piece.kind == "item":
+def _statements(text: str, piece: Piece) -> Iterator[Range]:
+    """The sentences of a list item; any other unit as it is."""
+    if piece.kind == "item":
         for line in LINE.finditer(text, piece.start, piece.end):
             yield from split_sentences(text, line.start(), line.end())
     else:
@@ -179,7 +170,7 @@ def _parts(text: str, piece: Piece) -> Iterator[Range]:
 
 
 def _edges(
-    tokens: list[tuple[str, int, int]], units: tuple[Unit, ...]
+    tokens: list[tuple[str, int, int]], units: tuple[EvidenceUnit, ...]
 ) -> tuple[dict[str, tuple[int, ...]], frozenset[int]]:
     starts = [start for _, start, _ in tokens]
     opening: dict[str, tuple[int, ...]] = {}

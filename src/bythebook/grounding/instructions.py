@@ -1,12 +1,45 @@
-"""Text that speaks to a machine instead of a reader is no evidence."""
+"""Text that speaks to a machine instead of a reader is no evidence, however it is disguised."""
 
 from __future__ import annotations
 
 import re
+import unicodedata
 from functools import cache
+from html import unescape
 
-from bythebook.grounding.undisguised import undisguised
-from bythebook.language.pieces import pieces_of
+from bythebook.grounding.words import blank
+from bythebook.language.segmentation import pieces_of
+
+# Zero-width signs, the soft hyphen, variation selectors, and tags that no screen shows.
+INVISIBLE = re.compile(
+    "[\u00ad\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180e\u200b-\u200f\u2060-\u2064\u206a-\u206f"
+    "\ufe00-\ufe0f\ufeff\U000e0000-\U000e007f\U000e0100-\U000e01ef]"
+)
+# What turns the order of the signs around, up to its end.
+REVERSED = re.compile("[\u202e\u2067]([^\u202c\u2069\\n]*)[\u202c\u2069]?")
+DIRECTIONS = re.compile("[\u202a-\u202e\u2066-\u2069]")
+# Letters of other scripts that look like Latin ones.
+ALIKE = str.maketrans(
+    "ıаеіорсухѕјһԁԛԝАВЕКМНОРСТХІЅЈοαενικρτυχΑΒΕΖΗΙΚΜΝΟΡΤΥΧ",
+    "iaeiopcyxsjhdqwABEKMHOPCTXISJoaevikptuxABEZHIKMNOPTYX",
+)
+LATIN = re.compile("[A-Za-z]")
+
+
+def without_disguise(text: str) -> str:
+    """For looking through only: it is no longer the book's text, and stands elsewhere in it."""
+    if text.isascii() and "&" not in text:
+        return text
+    plain = unescape(INVISIBLE.sub("", text))
+    plain = REVERSED.sub(lambda found: found[1][::-1], plain)
+    plain = unicodedata.normalize("NFKC", DIRECTIONS.sub("", plain))
+    return re.sub(r"\w+", _as_latin, plain)
+
+
+def _as_latin(word: re.Match[str]) -> str:
+    """Only in a word that has Latin letters as well: all in Cyrillic, it is Cyrillic."""
+    return word[0].translate(ALIKE) if LATIN.search(word[0]) else word[0]
+
 
 _PRIOR = r"(?:previous|prior|above|earlier|preceding|foregoing|system|original|initial|your)"
 _ORDERS = r"(?:instructions?|prompts?|directions?|guidelines?|directives?|orders)"
@@ -137,8 +170,8 @@ STEERING: tuple[tuple[tuple[str, ...], str], ...] = (
     ),
     (
         ("ai", "llm", "assistant", "chatbot"),
-        r"(?:^|[.!?]\s+)[*_#> ]*(?:ai|llm|assistant|chatbot)s?[*_ ]*[:,][*_\s]*(?:please|ignore|you"
-        r"|do not|always|never|say|answer|tell|stop)\b",
+        r"(?:^|[.!?]\s++)[*_#> ]*+(?:ai|llm|assistant|chatbot)s?[*_ ]*+[:,][*_\s]*+"
+        r"(?:please|ignore|you|do not|always|never|say|answer|tell|stop)\b",
     ),
     (
         ("attention", "note to", "message to", "message for", "instruction", "notice to"),
@@ -164,10 +197,12 @@ STEERING: tuple[tuple[tuple[str, ...], str], ...] = (
     ),
 )  # fmt: skip
 # Upper case is the point here: "System: Ubuntu 24.04" is a line of a table of requirements.
-SHOUTED = re.compile(r"^[ \t>#*_\-]*(?:SYSTEM|ASSISTANT|OVERRIDE)(?: \w+)?[*_]*\s*:", re.MULTILINE)
-PARAGRAPH = re.compile(r"(?:[^\n]*\S[^\n]*(?:\n|$))+")
+SHOUTED = re.compile(
+    r"^[ \t>#*_\-]*+(?:SYSTEM|ASSISTANT|OVERRIDE)(?: \w++)?+[*_]*+\s*+:", re.MULTILINE
+)
+PARAGRAPH = re.compile(r"(?<![^\n])(?:[^\S\n]*+\S[^\n]*+(?:\n|$))++")
 LINE_END = re.compile(r"(?<![ \t\n])[ \t]*\n(?![ \t>]*\n)[ \t>]*")
-QUOTED = re.compile(r"\"[^\"\n]*\"|“[^”\n]*”|`[^`\n]*`|«[^»\n]*»")
+QUOTED = re.compile(r"\"[^\"\n]*+\"|“[^“”\n]*+”|`[^`\n]*+`|«[^«»\n]*+»")
 SENTENCE_EDGE = re.compile(r"[.!?]\s|\n")
 # A sentence with so many words around a quotation talks about it.
 WORDS_AROUND = 5
@@ -175,7 +210,7 @@ WORDS_AROUND = 5
 
 def is_instruction(text: str) -> bool:
     """Whether a text tries to steer whoever answers from it."""
-    text = undisguised(text)
+    text = without_disguise(text)
     if SHOUTED.search(text):
         return True
     joined = LINE_END.sub(" ", text)
@@ -217,14 +252,8 @@ def without_instructions(evidence: str) -> str:
         blocks[piece.block] = (start, piece.end)
     for start, end in blocks.values():
         if is_instruction(evidence[start:end]):
-            evidence = evidence[:start] + _blank(evidence[start:end]) + evidence[end:]
+            evidence = evidence[:start] + blank(evidence[start:end]) + evidence[end:]
     # What no block holds: the line of an admonition, or a heading together with its paragraph.
-    return PARAGRAPH.sub(lambda found: _cleared(found[0]), evidence)
-
-
-def _cleared(paragraph: str) -> str:
-    return _blank(paragraph) if is_instruction(paragraph) else paragraph
-
-
-def _blank(text: str) -> str:
-    return re.sub(r"[^\n]", " ", text)
+    return PARAGRAPH.sub(
+        lambda found: blank(found[0]) if is_instruction(found[0]) else found[0], evidence
+    )

@@ -1,15 +1,63 @@
-"""A check by words alone, where the reader can't judge: it is off, or the text is not English.
-
-A sentence passes when a few sentences of the passage that stand together have all its words, and
-when it denies nothing that they say and says nothing that they deny."""
+"""Checks by words alone: code, other languages, and where the reader can't judge."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
 
-from bythebook.grounding.evidence import Evidence, Stretch
+from bythebook.grounding.evidence import CheckedPassage, EvidenceStretch
+from bythebook.grounding.hard_facts import missing_identifiers
+from bythebook.grounding.instructions import without_instructions
+from bythebook.grounding.quantities import Number, numbers_of
+from bythebook.grounding.words import STRAIGHT, bare, tokens_of, without_markers
 from bythebook.index.sparse import terms
+
+FENCED = re.compile(
+    r"^[ \t>]*+(?P<fence>`{3,}+|~{3,}+)[^\n]*+\n(?P<code>[\s\S]*?)(?:^[ \t>]*+(?P=fence)|\Z)",
+    re.MULTILINE,
+)
+CONTINUED = re.compile(r"\\\n\s*")
+PROMPT = re.compile(r"^\s*(?:\$|>>>|\.\.\.) ")
+LEFT_OUT = re.compile(r"^\s*+(?:#|//|--|;|<!--)?+\s*+(?:\.\.\.|…)\s*+(?:-->)?+$")
+SPAN = re.compile(r"`([^`\n]+)`")
+
+
+def is_code(unit: str) -> bool:
+    return unit.lstrip().startswith(("```", "~~~"))
+
+
+def missing_lines(claim: str, evidence: str) -> tuple[str, ...]:
+    """Why a fenced block is not the passage's."""
+    found = FENCED.search(claim.strip() + "\n")
+    wanted = _lines(found["code"] if found else "")
+    if not wanted:
+        return ("it is an empty block",)
+    blocks = "\n".join(block["code"] for block in FENCED.finditer(evidence + "\n"))
+    offered = [*_lines(blocks), *(_normal(span) for span in SPAN.findall(evidence))]
+    missing = [line for line in wanted if line not in set(offered)]
+    if missing:
+        return tuple(f"the line “{_short(line)}” is not in the passage's code" for line in missing)
+    rest = iter(_lines(blocks))
+    in_code = [line for line in wanted if line in set(_lines(blocks))]
+    if not all(line in rest for line in in_code):
+        return ("its lines stand in another order in the passage",)
+    return ()
+
+
+def _lines(code: str) -> list[str]:
+    joined = CONTINUED.sub(" ", code)
+    return [
+        _normal(line) for line in joined.splitlines() if line.strip() and not LEFT_OUT.match(line)
+    ]
+
+
+def _normal(line: str) -> str:
+    return " ".join(PROMPT.sub("", line).translate(STRAIGHT).split())
+
+
+def _short(line: str) -> str:
+    return line if len(line) <= 60 else line[:59] + "…"
+
 
 WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?")
 DENIALS = frozenset(
@@ -31,7 +79,7 @@ ADDED = frozenset(
 
 
 def words_missing(
-    claim: str, evidence: Evidence, stretches: Sequence[Stretch], language: str
+    claim: str, evidence: CheckedPassage, stretches: Sequence[EvidenceStretch], language: str
 ) -> str:
     """Why the stretch with most of its words does not say it; empty where it does."""
     stretch = max(stretches, key=lambda each: len(each.found), default=None)
@@ -57,3 +105,42 @@ def words_missing(
 def _denies(text: str) -> bool:
     words = {word[0].lower().replace("’", "'") for word in WORD.finditer(text)}
     return bool(words & DENIALS) or any(word.endswith("n't") for word in words)
+
+
+FEWEST_WORDS = 4
+GROUPED = re.compile(r"[1-9]\d{0,2}(?:\.\d{3})+")
+
+
+def check_quote(quote: str, evidence: str) -> tuple[int, int] | None:
+    """Where the evidence has the words of a quotation, if it has them; markup, white space, case
+    and punctuation at the edges of words don't matter."""
+    wanted = [token for token, _, _ in tokens_of(bare(quote))]
+    if len(wanted) < FEWEST_WORDS:
+        return None
+    offered = tokens_of(bare(without_instructions(evidence)))
+    for first in range(len(offered) - len(wanted) + 1):
+        found = offered[first : first + len(wanted)]
+        if all(theirs[0] == ours for theirs, ours in zip(found, wanted, strict=True)):
+            return found[0][1], found[-1][2]
+    return None
+
+
+def facts_agree(claim: str, quote: str) -> tuple[str, ...]:
+    """Numbers and identifiers of a claim that its quotation does not have, as reasons."""
+    said = without_markers(claim)
+    quoted = numbers_of(bare(quote))
+    missing = [
+        f"the number {number.shown} is not in the quotation"
+        for number in numbers_of(bare(said), with_one=False)
+        if not any(_agree(number, other) for other in quoted)
+    ]
+    names = dict.fromkeys(missing_identifiers(said, quote))
+    return (*missing, *(f"“{name}” is not in the quotation" for name in names))
+
+
+def _agree(ours: Number, theirs: Number) -> bool:
+    """Units are compared only where both are known: "Sekunden" is not in the list. Many languages
+    write 1.000 for one thousand."""
+    grouped = GROUPED.search(ours.shown)
+    values = {ours.value, grouped[0].replace(".", "") if grouped else ours.value}
+    return theirs.value in values and (not ours.unit or not theirs.unit or ours.unit == theirs.unit)

@@ -1,23 +1,58 @@
-"""Whether a passage says what a sentence says.
-
-Words of the book pass as they are. Everything else must break no hard fact and be what the reader
-takes the passage to say; where the reader can't judge, its words must stand in the passage.
-"""
+"""Whether a passage says what a sentence says."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from bythebook.grounding.code import is_code, missing_lines
-from bythebook.grounding.evidence import Evidence, Stretch, parse_evidence
-from bythebook.grounding.facts import broken_facts, in_its_words, known
-from bythebook.grounding.lexical import words_missing
-from bythebook.grounding.words import bare, tokens_of, without_markers
+from bythebook.grounding.evidence import CheckedPassage, EvidenceStretch, parse_passage
+from bythebook.grounding.hard_facts import broken_facts, facts_of, in_words_of
+from bythebook.grounding.lexical import is_code, missing_lines, words_missing
+from bythebook.grounding.words import bare, tokens_of, without_markers, words_of
 from bythebook.index.sparse import terms
-from bythebook.language.pieces import ROW, RULE_SIGNS, cells_of
+from bythebook.language.segmentation import ROW, RULE_SIGNS, cells_of
 from bythebook.models.passage import Passage
 from bythebook.reader.reader import Reader, headings_of, text_of
+
+# Words that say nothing of their own beside the stop words of searching.
+CONNECTIVE = frozenset(
+    """here here's let's following follow follows below above step steps example examples instance
+    summary sum short conclusion conclude overall finally firstly secondly lastly first second third
+    next last also additionally moreover furthermore however therefore thus hence note notes
+    important importantly key main point points takeaway takeaways answer answers explanation
+    details detail look see more information further overview introduction background step-by-step
+    according based book text passage passages lesson chapter section provided given sources source
+    says say said states describes explains mentions briefly simply put words other hand one
+    contrast comparison similarly likewise instead specifically namely particular general addition
+    result consequence reason reasons way ways thing things list lists it's that's main summarize
+    now again let explain question quote sure certainly happy help like""".split()
+)
+HEADING = re.compile(r"^\s*+(?:#{1,6}\s|\*\*[^*]++\*\*\s*+:?+\s*+$)")
+RULE_ROW = re.compile(r"^(?=[\s:|]*-)[\s:|-]*$")
+MOST_WORDS = 12
+LONGEST_CONNECTIVE = 300
+
+
+def is_connective(unit: str) -> bool:
+    """Whether a unit says nothing by itself, so that it needs no evidence."""
+    if len(unit) > LONGEST_CONNECTIVE:
+        return False
+    if not unit.strip() or RULE_ROW.match(unit):
+        return True
+    if "`" in unit or ROW.match(unit) or any(letter.isdigit() for letter in bare(unit)):
+        return False
+    words = words_of(bare(unit), "en")
+    if not words or len(words) > MOST_WORDS:
+        return False
+    if not (_leads_on(bare(unit).rstrip()) or HEADING.match(unit)):
+        return False
+    return all(not word.stems or word.text in CONNECTIVE for word in words)
+
+
+def _leads_on(text: str) -> bool:
+    return text.endswith("...") or text.rstrip("*").rstrip().endswith((":", ",", "…"))
+
 
 # The probability from which a sentence counts as said, where true and false sentences of books that
 # nothing was trained on are told apart best (`python benchmarks/grounding.py`); below the other one
@@ -31,7 +66,7 @@ CLOSE = 300
 # No sentence is longer.
 LONGEST = 2000
 # The reader was trained on English.
-READ = "en"
+READER_LANGUAGE = "en"
 
 
 @dataclass(frozen=True)
@@ -51,7 +86,7 @@ class Verifier:
     """Checks the sentences of one answer. `question` helps to understand one that is only a yes."""
 
     def __init__(self, reader: Reader | None, language: str, question: str = "") -> None:
-        self._reader = reader if language.startswith(READ) else None
+        self._reader = reader if language.startswith(READER_LANGUAGE) else None
         self._language = language
         self._question = question
 
@@ -59,25 +94,25 @@ class Verifier:
         """Whether this passage says it."""
         claim = without_markers(claim).strip()
         evidence = self._evidence(passage)
-        if (settled := self._by_form(claim, evidence)) is not None:
+        if (settled := self._check_form(claim, evidence)) is not None:
             return settled
         rows = [row for row in claim.splitlines() if row.strip(RULE_SIGNS)]
         if all(map(ROW.match, rows)):
             return await self._check_table(rows, passage)
         stretches = evidence.stretches(self._stems(claim), ROOM)
-        facts = known(_with_headings(passage, evidence.text), self._language)
+        facts = facts_of(_with_headings(passage, evidence.text), self._language)
         if reasons := broken_facts(claim, facts, self._language):
             return _fails(reasons, stretches)
         if self._reader is None:
-            return self._by_words(claim, evidence)
+            return self._check_words(claim, evidence)
         if not stretches:
             return _fails(["the passage is empty"])
-        said = in_its_words(self._understood(claim), facts)
+        said = in_words_of(self._with_question(claim), facts)
         if place := evidence.verbatim(said):
             return Verdict(True, 1.0, (), *place)
         text = evidence.read(stretches, ROOM)
         likely = await self._reader.supports(said, text, headings_of(passage))
-        return self._judged(likely, stretches, claim, evidence)
+        return self._verdict_of(likely, stretches, claim, evidence)
 
     async def check_together(self, claim: str, passages: Sequence[Passage | str]) -> Verdict:
         """Whether two passages say it that each say a part of it. Says nothing of where."""
@@ -89,24 +124,24 @@ class Verifier:
             _with_headings(passage, evidence.text)
             for passage, evidence in zip(passages, parsed, strict=True)
         )
-        facts = known(whole, self._language)
+        facts = facts_of(whole, self._language)
         if reasons := broken_facts(claim, facts, self._language):
             return _fails(reasons)
         stems = self._stems(claim)
         room = ROOM // len(passages)
         read = [evidence.read(evidence.stretches(stems, room), room) for evidence in parsed]
-        said = in_its_words(self._understood(claim), facts)
+        said = in_words_of(self._with_question(claim), facts)
         likely = await self._reader.supports(said, "\n\n".join(read))
         if likely < SUPPORTED:
             return Verdict(False, likely, ("the passages do not say this together",))
         return Verdict(True, likely)
 
-    def holds(self, claim: str, passage: Passage) -> int:
+    def count_shared_words(self, claim: str, passage: Passage) -> int:
         """How many of its words the passage has in one place: where to look first."""
         stretches = self._evidence(passage).stretches(self._stems(claim), ROOM)
         return sum(len(stretch.found) for stretch in stretches)
 
-    def _by_form(self, claim: str, evidence: Evidence) -> Verdict | None:
+    def _check_form(self, claim: str, evidence: CheckedPassage) -> Verdict | None:
         """What needs no judgement: code, the book's own words, and what says nothing."""
         if is_code(claim):
             reasons = missing_lines(claim, evidence.text)
@@ -125,23 +160,29 @@ class Verifier:
         """Row by row, the head too: no row may be put together from several of the passage's. Where
         the passage has no table, each is read with the head that the claim gives it."""
         evidence = self._evidence(passage)
-        if any(unit.kind == "table" for unit in evidence.units):
+        if any(unit.kind == "row" for unit in evidence.units):
             verdicts = [_check_row(row, evidence) for row in rows]
         else:
-            told = [_read_out(rows[0], row) for row in rows[1:]] or [" ".join(cells_of(rows[0]))]
-            verdicts = [await self.check(row, passage) for row in told]
+            rows_as_sentences = [_read_out(rows[0], row) for row in rows[1:]] or [
+                " ".join(cells_of(rows[0]))
+            ]
+            verdicts = [await self.check(row, passage) for row in rows_as_sentences]
         worst = min(verdicts, key=lambda one: one.score)
         start, end = min(one.start for one in verdicts), max(one.end for one in verdicts)
         return Verdict(worst.supported, worst.score, worst.reasons, start, end, worst.unsure)
 
-    def _by_words(self, claim: str, evidence: Evidence) -> Verdict:
+    def _check_words(self, claim: str, evidence: CheckedPassage) -> Verdict:
         stretches = evidence.stretches(self._stems(claim), CLOSE)
         if reason := words_missing(bare(claim), evidence, stretches, self._language):
             return _fails([reason], stretches)
         return Verdict(True, 1.0, (), *_place(stretches))
 
-    def _judged(
-        self, likely: float, stretches: Sequence[Stretch], claim: str, evidence: Evidence
+    def _verdict_of(
+        self,
+        likely: float,
+        stretches: Sequence[EvidenceStretch],
+        claim: str,
+        evidence: CheckedPassage,
     ) -> Verdict:
         start, end = _place(stretches)
         if likely >= SUPPORTED:
@@ -153,26 +194,26 @@ class Verifier:
             reason += f"; it has no {', '.join(word.strip('.,;:') for word in new[:4])}"
         return Verdict(False, likely, (reason,), start, end, likely >= UNSURE)
 
-    def _understood(self, claim: str) -> str:
+    def _with_question(self, claim: str) -> str:
         """A bare yes or no says what the question asks."""
         return claim if len(self._stems(claim)) > 1 else f"{self._question} {claim}".strip()
 
-    def _evidence(self, passage: Passage | str) -> Evidence:
-        return parse_evidence(text_of(passage), self._language)
+    def _evidence(self, passage: Passage | str) -> CheckedPassage:
+        return parse_passage(text_of(passage), self._language)
 
     def _stems(self, claim: str) -> frozenset[str]:
         return frozenset(terms(bare(claim), self._language))
 
 
-def _fails(reasons: Sequence[str], stretches: Sequence[Stretch] = ()) -> Verdict:
+def _fails(reasons: Sequence[str], stretches: Sequence[EvidenceStretch] = ()) -> Verdict:
     return Verdict(False, 0.0, tuple(reasons), *_place(stretches))
 
 
-def _place(stretches: Sequence[Stretch]) -> tuple[int, int]:
+def _place(stretches: Sequence[EvidenceStretch]) -> tuple[int, int]:
     return (stretches[0].start, stretches[-1].end) if stretches else (0, 0)
 
 
-def _code_of(claim: str, evidence: Evidence) -> tuple[int, int]:
+def _code_of(claim: str, evidence: CheckedPassage) -> tuple[int, int]:
     """The block with most of its lines."""
     wanted = {line.strip() for line in claim.splitlines()[1:-1]} - {""}
     blocks = [unit for unit in evidence.units if unit.kind == "code"]
@@ -184,11 +225,11 @@ def _code_of(claim: str, evidence: Evidence) -> tuple[int, int]:
     return (best.start, best.end) if best else (0, len(evidence.text))
 
 
-def _check_row(row: str, evidence: Evidence) -> Verdict:
+def _check_row(row: str, evidence: CheckedPassage) -> Verdict:
     """Whether a row of the passage's table says each cell in its column."""
     cells = [_words(cell) for cell in cells_of(row)]
     for unit in evidence.units:
-        if unit.kind == "table":
+        if unit.kind == "row":
             theirs = [_words(cell) for cell in cells_of(evidence.text[unit.start : unit.end])]
             if len(cells) == len(theirs) and all(map(frozenset.issubset, cells, theirs)):
                 return Verdict(True, 1.0, (), unit.start, unit.end)

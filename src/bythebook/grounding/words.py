@@ -8,18 +8,18 @@ from dataclasses import dataclass
 from bythebook.index.sparse import IDEOGRAPHIC, terms
 
 MARKUP = re.compile(
-    r"""(?P<block>^[ \t>]*(?P<fence>`{3,}|~{3,})[^\n]*\n(?P<code>[\s\S]*?)
-        (?:^[ \t>]*(?P=fence)[`~]*[ \t]*$|\Z))
-    |`+(?P<span>[^`\n]+)`+
-    |(?P<image>!\[[^\]\n]*\]\([^)\n]*\))
-    |\[(?P<label>[^\]\n]+)\](?:\([^)\n]*\)|\[[^\]\n]*\])
-    |(?P<marker>\[\d{1,3}(?:\s*,\s*\d{1,3})*\]|(?<!\w)\[\^?[\w-]{1,4}\])
+    r"""(?P<block>^[ \t>]*+(?P<fence>`{3,}+|~{3,}+)[^\n]*+\n(?P<code>[\s\S]*?)
+        (?:^[ \t>]*+(?P=fence)[`~]*+[ \t]*+$|\Z))
+    |(?<!`)`++(?P<span>[^`\n]++)`++
+    |(?P<image>!\[[^\]\n]{0,250}+\]\((?:(?!\]\()[^)\n])*+\))
+    |\[(?P<label>[^\]\n]{1,250}+)\](?:\((?:(?!\]\()[^)\n])*+\)|\[[^\]\n]{0,250}+\])
+    |(?P<marker>\[\d{1,3}+(?:\s*+,\s*+\d{1,3}+)*+\]|(?<!\w)\[\^?[\w-]{1,4}\])
     |(?P<tag></?[A-Za-z][^<>\n]*>)
     |(?P<opening>^[ \t>]*(?:[-*+]|\d{1,3}[.)]|\#{1,6}|>)[ \t]+(?:\[[ xX]\][ \t]+)?)
-    |(?P<anchor>\{\#[^}\n]*\})
+    |(?P<anchor>\{\#[^{}\n]*+\})
     |(?P<admonition>^[ \t]*(?::::|!!!|\?\?\?)\+?[ \t]*\w*)
     |(?P<emphasis>\*{1,3}(?=\S)|(?<=\S)\*{1,3}|~~|(?<!\w)_{1,3}(?=\w)|(?<=\w)_{1,3}(?!\w))
-    |(?P<rule>^[ \t]*(?:\|[ \t]*)?:?-{3,}[-:| \t]*$)
+    |(?P<rule>^[ \t]*+(?:\|[ \t]*+)?+:?+---[-:| \t]*+$)
     |(?P<pipe>\|)""",
     re.MULTILINE | re.VERBOSE,
 )
@@ -31,7 +31,7 @@ TOKEN = re.compile(r"\S+")
 EDGES = "®™©.,;:!?…\"'“”‘’«»„()[]{}"
 DASHES = frozenset("-–—|")
 STRAIGHT = str.maketrans({"’": "'", "‘": "'", "“": '"', "”": '"', "−": "-", "\u00a0": " "})
-MARKER = re.compile(r"[ \t]*\[\d{1,3}(?:\s*,\s*\d{1,3})*\](?!\()")
+MARKER = re.compile(r"(?<![ \t])[ \t]*+\[\d{1,3}(?:\s*+,\s*+\d{1,3})*+\](?!\()")
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,17 +44,13 @@ class Word:
     end: int
     stems: tuple[str, ...]
 
-    @property
-    def is_ideographic(self) -> bool:
-        return bool(IDEOGRAPHIC.match(self.text))
-
 
 def bare(text: str) -> str:
     """The text with its markup turned into spaces: every word stays at its place."""
-    return MARKUP.sub(_spaces, text)
+    return MARKUP.sub(_without_markup, text)
 
 
-def _spaces(found: re.Match[str]) -> str:
+def _without_markup(found: re.Match[str]) -> str:
     for kept in ("code", "span", "label"):
         if found[kept] is not None:
             start, end = found.start(kept) - found.start(), found.end(kept) - found.start()
@@ -62,11 +58,12 @@ def _spaces(found: re.Match[str]) -> str:
             inner = whole[start:end]
             if kept == "label":
                 inner = re.sub(r"[`*]", " ", inner)
-            return _blank(whole[:start]) + inner + _blank(whole[end:])
-    return _blank(found[0])
+            return blank(whole[:start]) + inner + blank(whole[end:])
+    return blank(found[0])
 
 
-def _blank(text: str) -> str:
+def blank(text: str) -> str:
+    """As many spaces; line ends stay."""
     return re.sub(r"[^\n]", " ", text)
 
 

@@ -1,7 +1,7 @@
 """The embedded index: the Qdrant engine inside this process.
 
-The engine has no async interface, and it is used by one at a time (`Turns`), which also makes each
-call one step for all readers.
+The engine has no async interface. It runs one call at a time (`SerialExecutor`), which also makes
+each call one step for all readers.
 
 One process may have a folder open. Open it after forking, never before: the engine's threads do
 not exist in the child.
@@ -10,34 +10,35 @@ not exist in the child.
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Callable, Coroutine, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
 import qdrant_edge as edge
 
-from bythebook.errors import StoreError
-from bythebook.index import journal, shard
-from bythebook.index.collection import other_dimension
-from bythebook.index.models import (
+from bythebook.errors import DiskFull, StoreError
+from bythebook.index import edge_journal, edge_shard
+from bythebook.index.edge_access import (
+    EdgeReads,
+    SerialExecutor,
+    find_only_book,
+    is_applied,
+    matching,
+    run_without_waiting,
+)
+from bythebook.index.edge_journal import has_room_for_another, make_little_room, make_room
+from bythebook.index.edge_translation import to_filter, to_point, to_selection
+from bythebook.index.qdrant_models import (
     Filter,
-    HasIdCondition,
     PointStruct,
     QueryRequest,
     Record,
     ScoredPoint,
-)
-from bythebook.index.reads import EdgeReads, at_once
-from bythebook.index.sole_book import sole_book
-from bythebook.index.store import Reads, Selection, StoreInfo
-from bythebook.index.translate import (
     from_record,
-    to_filter,
-    to_point,
-    to_selection,
 )
-from bythebook.index.turns import Turns
+from bythebook.index.store import Reads, Selection, StoreInfo, other_dimension
 from bythebook.index.validation import (
     check_filter,
     check_ids,
@@ -46,10 +47,11 @@ from bythebook.index.validation import (
     check_points,
     check_selections,
 )
-from bythebook.index.verify import took_effect
-from bythebook.memory import give_back_freed, give_back_pages
+from bythebook.runtime import give_back_freed, give_back_pages
 
 T = TypeVar("T")
+
+logger = logging.getLogger(__name__)
 
 # Rewriting takes half a millisecond a point, in which Python does nothing else.
 QUICKLY_REWRITTEN = 5_000
@@ -60,42 +62,45 @@ FEW_REMOVED = 5_000
 class EdgeStore:
     """A `VectorStore` in a folder."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, reserve: int = 0) -> None:
         self._path = path
-        self._turns = Turns()
+        self._reserve = reserve  # bytes of the disk that writing leaves free
+        self._executor = SerialExecutor()
         self._shard: edge.EdgeShard | None = None
+        self._process_lock = edge_shard.ProcessLock(path)
         self._dimension = 0
         self._writing = asyncio.Lock()
-        self._broken = False
-        self._sole_book: str | None = None  # None: unknown since the last write, empty: none
+        self._broken = self._was_full = False
+        self._only_book: str | None = None  # None: unknown since the last write, empty: none
         self._removed = 0  # since the index was last rewritten
 
     async def open(self, dimension: int) -> None:
         """Open the folder or create it, and finish a switch that a crash interrupted."""
-        await self._turns.hand_over(lambda: self._open(dimension))
+        await self._executor.submit(lambda: self._open(dimension))
 
     async def close(self) -> None:
         """Let go of the folder; it can be opened again."""
-        await self._turns.end(self._close)
+        await self._executor.shutdown(self._close)
 
     async def drop(self) -> None:
         """Delete the folder and all that is in it."""
 
         def work() -> None:
             self._close()
-            with shard.engine_errors(self._path):
-                shard.remove(self._path)
+            with self._process_lock, edge_shard.engine_errors(self._path):
+                edge_shard.remove(self._path)
 
-        await self._turns.hand_over(work)
+        await self._executor.submit(work)
 
-    async def recover(self, dimension: int) -> shard.Recovery:
+    async def recover(self, dimension: int) -> edge_shard.Recovery:
         """Rebuild a damaged index from what can be read; the damaged folder is kept aside."""
 
-        def work() -> shard.Recovery:
+        def work() -> edge_shard.Recovery:
             self._close()
-            return shard.rebuild(self._path, dimension)
+            with self._process_lock:
+                return edge_shard.rebuild(self._path, dimension)
 
-        return await self._turns.hand_over(work)
+        return await self._executor.submit(work)
 
     async def replace(
         self,
@@ -105,15 +110,17 @@ class EdgeStore:
         durable: bool = True,
         within: Filter | None = None,
     ) -> None:
-        """Write and remove as one step, for readers and for a crash."""
         self._opened()
         async with self._writing:  # in the order in which they came
             # In another thread than the one that searches wait for.
-            given = await asyncio.to_thread(self._translated, points, stale)
+            engine_points = await asyncio.to_thread(self._translated, points, stale)
 
             def work(engine: edge.EdgeShard) -> None:
                 check_filter(within)
-                self._replace(engine, points, given, _matching(engine, stale, within), durable)
+                make_room(self._path, points, self._dimension, self._reserve)
+                self._replace(
+                    engine, points, engine_points, matching(engine, stale, within), durable
+                )
 
             await self._use(work)
 
@@ -122,13 +129,12 @@ class EdgeStore:
         return [to_point(point) for point in points]
 
     async def delete(self, filter: Filter) -> None:
-        """Remove the points that match."""
-
         def work(engine: edge.EdgeShard) -> None:
             check_filter(filter, selective=True)
             chosen = to_filter(filter)
             assert chosen is not None
-            self._sole_book = None
+            make_little_room(self._path)
+            self._only_book = None
             self._removed += engine.count(edge.CountRequest(exact=True, filter=chosen))
             engine.update(edge.UpdateOperation.delete_points_by_filter(chosen))
             self._commit(engine)
@@ -139,7 +145,6 @@ class EdgeStore:
             await self._use(work)
 
     async def flush(self) -> None:
-        """Return when everything written is on disk."""
         await self._use(self._commit)
 
     async def optimize(self, *, serving: bool = False) -> None:
@@ -148,8 +153,11 @@ class EdgeStore:
         def work(engine: edge.EdgeShard) -> None:
             if serving and not self._is_worth_waiting_for(engine):
                 return
+            if not has_room_for_another(self._path, self._reserve):
+                logger.warning("The index is not tidied up: the disk is almost full")
+                return
             engine.flush()
-            shard.forget_segments(self._path)
+            edge_shard.forget_segments(self._path)
             engine.optimize()
             self._commit(engine)
             self._removed = 0
@@ -158,16 +166,17 @@ class EdgeStore:
         await self._use(work)
 
     async def visit(self, work: Callable[[Reads], Coroutine[Any, Any, T]]) -> T:
-        """All that `work` reads, on one state of the index."""
+        await self._mend()
 
-        def glance() -> T:
+        def read() -> T:
             self._opened()
-            return at_once(work(EdgeReads(self._engine, self._dimension, self._known_sole_book)))
+            return run_without_waiting(
+                work(EdgeReads(self._engine, self._dimension, self._cached_only_book))
+            )
 
-        return await self._turns.take(glance)
+        return await self._executor.run_inline(read)
 
     async def query_batch(self, requests: Sequence[QueryRequest]) -> list[list[ScoredPoint]]:
-        """Answer all requests on one state of the index."""
         return await self.visit(lambda reads: reads.query_batch(requests))
 
     async def retrieve(
@@ -176,7 +185,6 @@ class EdgeStore:
         with_payload: Selection = True,
         with_vectors: Selection = False,
     ) -> list[Record]:
-        """The points with these ids, in that order."""
         return await self.visit(lambda reads: reads.retrieve(ids, with_payload, with_vectors))
 
     async def scroll(
@@ -187,8 +195,6 @@ class EdgeStore:
         with_payload: Selection = True,
         with_vectors: Selection = False,
     ) -> tuple[list[Record], str | None]:
-        """One page of matching points, and where the next one starts."""
-
         def work(engine: edge.EdgeShard) -> tuple[list[Record], str | None]:
             check_filter(filter)
             check_integer("limit", limit, 1)
@@ -209,8 +215,6 @@ class EdgeStore:
         return await self._use(work)
 
     async def count(self, filter: Filter | None = None) -> int:
-        """How many points match."""
-
         def work(engine: edge.EdgeShard) -> int:
             check_filter(filter)
             return engine.count(edge.CountRequest(exact=True, filter=to_filter(filter)))
@@ -220,8 +224,6 @@ class EdgeStore:
     async def facet(
         self, key: str, filter: Filter | None = None, limit: int = 1000
     ) -> dict[str | int, int]:
-        """Values of an indexed field with their counts."""
-
         def work(engine: edge.EdgeShard) -> dict[str | int, int]:
             check_key(key)
             check_filter(filter)
@@ -233,10 +235,8 @@ class EdgeStore:
         return await self._use(work)
 
     async def info(self) -> StoreInfo:
-        """Where the index stands."""
-
         def work(engine: edge.EdgeShard) -> StoreInfo:
-            missing = shard.missing_segments(self._path)
+            missing = edge_shard.missing_segments(self._path)
             return StoreInfo(
                 engine="embedded",
                 location=str(self._path),
@@ -251,22 +251,28 @@ class EdgeStore:
 
     async def _use(self, work: Callable[[edge.EdgeShard], T]) -> T:
         """Run `work` on the open index."""
+        await self._mend()
 
         def guarded() -> T:
             with self._engine() as engine:
                 return work(engine)
 
-        return await self._turns.hand_over(guarded)
+        return await self._executor.submit(guarded)
+
+    async def _mend(self) -> None:
+        """What failed because the disk was full is opened again: there may be room by now."""
+        if self._broken and self._was_full:
+            await self._executor.submit(lambda: self._open(self._dimension))
 
     @contextmanager
     def _engine(self) -> Iterator[edge.EdgeShard]:
         """What goes wrong with it is told in our words."""
         engine = self._opened()
         try:
-            with shard.engine_errors(self._path):
+            with edge_shard.engine_errors(self._path):
                 yield engine
-        except shard.EnginePanic:
-            self._broken = True
+        except edge_shard.EnginePanic:
+            self._broken, self._was_full = True, False
             raise
 
     def _opened(self) -> edge.EdgeShard:
@@ -285,17 +291,19 @@ class EdgeStore:
                 raise other_dimension(self._path.name, self._dimension, dimension)
             return
         self._close()
-        engine = shard.open_shard(self._path, dimension)
-        try:
-            with shard.engine_errors(self._path):
-                pending = journal.read(self._path)
+        with ExitStack() as failed:
+            failed.enter_context(self._process_lock)
+            with edge_shard.engine_errors(self._path):
+                make_little_room(self._path)
+            engine = edge_shard.open_shard(self._path, dimension)
+            failed.callback(engine.close)
+            with edge_shard.engine_errors(self._path):
+                pending = edge_journal.read(self._path)
                 if pending is not None:
                     points, stale = pending
                     check_points(points, stale, dimension)
                     self._apply(engine, points, [to_point(point) for point in points], stale)
-        except BaseException:
-            engine.close()
-            raise
+            failed.pop_all()
         self._shard, self._dimension = engine, dimension
         # To open it the engine reads all of its log, and all of the room for what is yet to be
         # written; whoever searches needs neither.
@@ -304,60 +312,63 @@ class EdgeStore:
 
     def _close(self) -> None:
         engine, self._shard = self._shard, None
-        self._sole_book = None
+        self._only_book = None
         broken, self._broken = self._broken, False
         if engine is None:
             return
         try:
-            with shard.engine_errors(self._path):
+            with edge_shard.engine_errors(self._path):
                 if not broken:
                     self._commit(engine)
+        except DiskFull as problem:  # what was not flushed is in the engine's log
+            logger.warning("The index is closed as it is: %s", problem)
         finally:
             engine.close()
+            self._process_lock.release()
 
     def _replace(
         self,
         engine: edge.EdgeShard,
         points: Sequence[PointStruct],
-        given: list[edge.Point],
+        engine_points: list[edge.Point],
         stale: Sequence[str],
         durable: bool,
     ) -> None:
         # Either alone is one record of the engine's log and needs no journal.
         if points and stale:
-            journal.write(self._path, points, stale)
+            edge_journal.write(self._path, points, stale)
         try:
-            self._apply(engine, points, given, stale, durable=durable or bool(stale))
-        except BaseException:
+            self._apply(engine, points, engine_points, stale, durable=durable or bool(stale))
+        except BaseException as problem:
             # Nobody may see half of the switch; opening again makes it whole.
-            self._broken = True
+            self._broken, self._was_full = True, isinstance(problem, DiskFull)
             raise
 
     def _apply(
         self,
         engine: edge.EdgeShard,
         points: Sequence[PointStruct],
-        given: list[edge.Point],
+        engine_points: list[edge.Point],
         stale: Sequence[str],
         *,
         durable: bool = True,
     ) -> None:
-        self._sole_book = None
-        if given:
-            engine.update(edge.UpdateOperation.upsert_points(given))
+        self._only_book = None
+        if engine_points:
+            engine.update(edge.UpdateOperation.upsert_points(engine_points))
         if stale:
             engine.update(edge.UpdateOperation.delete_points(list(stale)))
             self._removed += len(stale)
         if durable:
             self._commit(engine)
-        if not took_effect(engine, points, stale):
+        if not is_applied(engine, points, stale):
             raise self._ignored()
-        journal.clear(self._path)
+        edge_journal.clear(self._path)
 
-    def _known_sole_book(self, engine: edge.EdgeShard) -> str:
-        if self._sole_book is None:
-            self._sole_book = sole_book(engine)
-        return self._sole_book
+    def _cached_only_book(self, engine: edge.EdgeShard) -> str:
+        if self._only_book is None:
+            self._only_book = find_only_book(engine)
+        return self._only_book
 
     def _is_worth_waiting_for(self, engine: edge.EdgeShard) -> bool:
         """Whether rewriting is quick, and more was removed than is left."""
@@ -366,19 +377,10 @@ class EdgeStore:
 
     def _commit(self, engine: edge.EdgeShard) -> None:
         engine.flush()
-        shard.note_segments(self._path)
+        edge_shard.note_segments(self._path)
 
     def _ignored(self) -> StoreError:
         return StoreError(
             f"The index in {self._path} did not take a write; its log does not fit its content.",
             action="Run `bythebook doctor --repair` to rebuild it from what it holds.",
         )
-
-
-def _matching(engine: edge.EdgeShard, ids: Sequence[str], within: Filter | None) -> Sequence[str]:
-    if within is None or not ids:
-        return ids
-    check_ids(ids)
-    chosen = to_filter(Filter(must=[HasIdCondition(has_id=list(ids)), within]))
-    page, _ = engine.scroll(edge.ScrollRequest(limit=len(ids), filter=chosen, with_payload=False))
-    return [str(part.id) for part in page]

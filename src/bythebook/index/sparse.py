@@ -7,11 +7,12 @@ import threading
 import zlib
 from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from functools import lru_cache
 from itertools import chain, repeat
 
 import Stemmer
+
+from bythebook.index.qdrant_models import SparseVector
 
 K1 = 1.2
 B = 0.75
@@ -37,15 +38,7 @@ STOP_WORDS = frozenset(
 )
 
 
-@dataclass(frozen=True)
-class SparseTerms:
-    """A sparse vector: term numbers, each once, and their weights."""
-
-    indices: list[int]
-    values: list[float]
-
-
-def document_terms(text: str, language: str) -> SparseTerms:
+def document_terms(text: str, language: str) -> SparseVector:
     """BM25 weight of each term of a chunk, without its inverse document frequency."""
     counts = Counter(terms(text, language))
     length = sum(counts.values())
@@ -53,7 +46,7 @@ def document_terms(text: str, language: str) -> SparseTerms:
     return _vector({term: n * (K1 + 1) / (n + norm) for term, n in counts.items()})
 
 
-def query_terms(text: str, language: str) -> SparseTerms:
+def query_terms(text: str, language: str) -> SparseVector:
     """Each different term of a question counts once."""
     return _vector(dict.fromkeys(terms(text, language), 1.0))
 
@@ -77,13 +70,13 @@ def _terms_of(word: str, language: str) -> tuple[str, ...]:
     return (stem(lower), *(stem(part) for part in parts if len(part) > 1))
 
 
-def _vector(weights: dict[str, float]) -> SparseTerms:
+def _vector(weights: dict[str, float]) -> SparseVector:
     numbered: dict[int, float] = {}
     for term, weight in weights.items():
         number = zlib.crc32(term.encode("utf-8"))
         numbered[number] = numbered.get(number, 0.0) + weight
     indices = sorted(numbered)
-    return SparseTerms(indices, [numbered[index] for index in indices])
+    return SparseVector(indices=indices, values=[numbered[index] for index in indices])
 
 
 _local = threading.local()  # a stemmer must not be shared between threads

@@ -1,12 +1,60 @@
-"""What bythebook asks of a vector index, whichever engine holds it."""
+"""What bythebook asks of a vector index, the layout of a collection, and which engine holds it."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeVar
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar
 
-from bythebook.index.models import Filter, PointStruct, QueryRequest, Record, ScoredPoint
+from bythebook.errors import ConfigurationError
+from bythebook.index.qdrant_models import Filter, PointStruct, QueryRequest, Record, ScoredPoint
+
+if TYPE_CHECKING:
+    from bythebook.index.edge import EdgeStore
+    from bythebook.index.edge_shard import Recovery
+    from bythebook.settings import Settings
+
+
+DENSE = "dense"
+SPARSE = "bm25"
+TENANT = "book_id"
+
+PAYLOAD_INDEXES: dict[str, Literal["keyword", "integer"]] = {
+    TENANT: "keyword",
+    "module": "keyword",
+    "chapter": "integer",
+    "lesson": "integer",
+    "hardware_tier": "integer",
+    "proficiency_level": "keyword",
+    "layer": "keyword",
+    "parent_doc_id": "keyword",
+    "content_hash": "keyword",
+    "source_file_hash": "keyword",
+    "source_file": "keyword",
+}
+
+
+def other_dimension(collection: str, stored: int, asked: int) -> ConfigurationError:
+    """The stored vectors are not those of the embedder in use."""
+    return ConfigurationError(
+        f"The index {collection} holds vectors of dimension {stored}, "
+        f"but the embedder in use makes {asked}.",
+        action="Run `bythebook ingest PATH --mode recreate`, or set BYTHEBOOK_EMBEDDER "
+        "to the embedder the index was made with.",
+        details={"stored": stored, "asked": asked},
+    )
+
+
+def other_layout(collection: str) -> ConfigurationError:
+    """A collection of this name exists but is not one of ours."""
+    return ConfigurationError(
+        f"The collection {collection} was not made by bythebook: "
+        f"it lacks the vectors {DENSE} and {SPARSE}.",
+        action="Set QDRANT_COLLECTION_NAME to another name, or run "
+        "`bythebook ingest PATH --mode recreate`.",
+    )
+
 
 Selection = bool | Sequence[str]
 """Everything, nothing, or these names: which payload fields or which vectors to bring back."""
@@ -54,6 +102,9 @@ class VectorStore(Reads, Protocol):
 
     async def drop(self) -> None:
         """Remove the collection with all its points; works whether it is open or not."""
+
+    async def recover(self, dimension: int) -> Recovery | None:
+        """Rebuild a damaged index from what is readable; None where a server does that itself."""
 
     async def replace(
         self,
@@ -105,3 +156,35 @@ class VectorStore(Reads, Protocol):
 
     async def info(self) -> StoreInfo:
         """Where the collection stands."""
+
+
+def make_store(settings: Settings) -> VectorStore:
+    """The server the settings name, else the embedded engine in the home folder, which several
+    processes share.
+
+    The imports are here because a server's client takes most of a second to load.
+    """
+    if settings.qdrant_url:
+        from bythebook.index.qdrant_server import ServerStore
+
+        key = settings.qdrant_api_key
+        return ServerStore(
+            settings.qdrant_url,
+            api_key=key.get_secret_value() if key else None,
+            collection=settings.collection,
+            timeout=settings.search_timeout,
+        )
+    from bythebook.index.shared_store import SharedStore
+
+    return SharedStore(index_folder(settings), settings.disk_reserve)
+
+
+def make_exclusive_store(settings: Settings) -> EdgeStore:
+    """The embedded engine for one process alone; it does not open while another has it."""
+    from bythebook.index.edge import EdgeStore
+
+    return EdgeStore(index_folder(settings), settings.disk_reserve)
+
+
+def index_folder(settings: Settings) -> Path:
+    return settings.home / "index" / settings.collection

@@ -13,8 +13,8 @@ from operator import mul
 from typing import Any
 
 from bythebook.errors import InputError
-from bythebook.index.collection import DENSE, SPARSE
-from bythebook.index.models import Filter, PointStruct, Prefetch, QueryRequest
+from bythebook.index.qdrant_models import Filter, PointStruct, Prefetch, QueryRequest
+from bythebook.index.store import DENSE, SPARSE
 
 _UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _U32 = 2**32
@@ -101,7 +101,7 @@ def _check_stage(stage: QueryRequest | Prefetch, dimension: int, depth: int) -> 
     _check_params(stage.params)
     if stage.score_threshold is not None:
         _check_floats([stage.score_threshold], "The score threshold")
-    prefetches = _listed(stage.prefetch)
+    prefetches = listed(stage.prefetch)
     for prefetch in prefetches:
         if kind(prefetch) != "Prefetch":
             raise InputError(f"A prefetch can't be a {kind(prefetch)}.")
@@ -231,14 +231,15 @@ def _is_small(value: Any) -> bool:
         return False
 
 
-def _listed(value: Any) -> list[Any]:
+def listed(value: Any) -> list[Any]:
+    """Qdrant takes one value where it takes a list."""
     if value is None:
         return []
     return list(value) if isinstance(value, list | tuple) else [value]
 
 
 def _has_condition(value: Any) -> bool:
-    parts = [*_listed(value.must), *_listed(value.should), *_listed(value.must_not)]
+    parts = [*listed(value.must), *listed(value.should), *listed(value.must_not)]
     return any(kind(part) != "Filter" or _has_condition(part) for part in parts)
 
 
@@ -250,7 +251,7 @@ def _check_filter(value: Any, depth: int) -> None:
     if getattr(value, "min_should", None) is not None:
         raise InputError("The filter part min_should is not supported.")
     for part in (value.must, value.should, value.must_not):
-        for condition in _listed(part):
+        for condition in listed(part):
             _check_condition(condition, depth)
 
 

@@ -9,10 +9,10 @@ from typing import Any
 from sqlalchemy import bindparam, delete, insert, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from bythebook.database.session import reading, transaction
 from bythebook.database.tables import books, files
-from bythebook.database.transaction import reading, transaction
 from bythebook.ingestion.known_books import KnownBooks
-from bythebook.models.state import IngestionRecord, IngestionState
+from bythebook.models.job import IngestionRecord, IngestionState
 
 # No chunker has this version.
 NONE_KNOWN = 0

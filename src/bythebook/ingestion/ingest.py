@@ -6,30 +6,31 @@ import asyncio
 from collections import deque
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from bythebook.embedding.embedder import Embedder
 from bythebook.errors import StoreError
 from bythebook.index.store import VectorStore
+from bythebook.ingestion.catalog import Catalog
 from bythebook.ingestion.jobs import Jobs
 from bythebook.ingestion.known_books import KnownBooks
-from bythebook.ingestion.pages import Embedded, Page, PageWork, Reading
+from bythebook.ingestion.pages import Embedded, PageUpdate, PageWork
 from bythebook.ingestion.plan import Plan, folder_says, make_plan, nothing_new
-from bythebook.ingestion.points import all_points, book_filter
-from bythebook.ingestion.stamp import check_stamp
-from bythebook.interpreter import short_turns
-from bythebook.models.book import BookInfo
-from bythebook.models.chunk import CHUNKER_VERSION, now
-from bythebook.models.job import IngestionJob
-from bythebook.models.state import IngestionRecord, IngestionState
-from bythebook.models.vocabulary import IngestionMode
+from bythebook.ingestion.points import (
+    all_points,
+    book_filter,
+    can_stay,
+    check_stamp,
+    cut_anew,
+    is_outdated,
+)
+from bythebook.models.chunk import CHUNKER_VERSION, BookInfo, now
+from bythebook.models.job import FileChanges, IngestionJob, IngestionRecord, IngestionState
+from bythebook.models.values import IngestionMode
+from bythebook.reading.document import PLAIN, PageReader
 from bythebook.reading.layout import Book
 from bythebook.tracing.spans import note, spanned
-
-if TYPE_CHECKING:
-    from bythebook.ingestion.catalog import Catalog
 
 # Chunks embedded in one go: enough to keep every core busy, little enough to lose to a crash.
 BATCH_CHUNKS = 32
@@ -71,17 +72,14 @@ class Ingestion:
     open_store: OpenStore
     collection: str
     max_bytes: int
-    reading: Reading = asyncio.to_thread
+    reader: PageReader = PLAIN
     serving: bool = False
     on_progress: OnProgress = lambda _job: None
     seen: str | None = field(default=None, init=False)
     as_it_was: bool = field(default=False, init=False)
 
-    @cached_property
-    def catalog(self) -> Catalog:
-        from bythebook.ingestion.catalog import Catalog  # slow to import, for those who write
-
-        return Catalog(self.known)
+    def __post_init__(self) -> None:
+        self.catalog = Catalog(self.known)
 
     @property
     def mode(self) -> IngestionMode:
@@ -110,16 +108,24 @@ class Ingestion:
         after_crash = last is not None and last.status != "completed"
         known = await self._known_book()
         check_stamp(known, self.mode, self.embedder.name, self.collection)
-        self.book_saved = known is not None and self.mode != "recreate"
+        outdated = self.mode == "incremental" and is_outdated(known)
+        keep = can_stay(known, self.embedder, self.collection)
+        self.book_saved = known is not None and keep
         self.seen = await asyncio.to_thread(folder_says, self.book, self.max_bytes)
-        said = known.seen if known and not after_crash and self.mode == "incremental" else None
-        if said is not None and said == self.seen:
+        seen_before = (
+            known.seen if known and not after_crash and self.mode == "incremental" else None
+        )
+        if seen_before is not None and seen_before == self.seen:
             self.as_it_was = True
             return Prepared(self._note_plan(nothing_new(self.book)))
         state = await self.catalog.state(self.book.book_id, self.collection)
-        plan = self._note_plan(
-            await asyncio.to_thread(make_plan, self.book, state, self.mode, self.max_bytes)
+        mode: IngestionMode = "full" if outdated else self.mode
+        plan = await asyncio.to_thread(
+            make_plan, self.book, state, mode, self.max_bytes, self.reader
         )
+        if outdated:
+            plan.warnings.append(cut_anew(self.book.book_id))
+        self._note_plan(plan)
         if not all(plan.seen.values()):  # one that includes others has to be looked into each time
             self.seen = None
         await self._note_seen(plan, state)
@@ -127,9 +133,9 @@ class Ingestion:
             return Prepared(plan)
         await self.jobs.save(self.job)  # who follows it sees how much there is before it is done
         store = await self.open_store(self.mode == "recreate")
-        if self.mode == "recreate":
+        if not keep:
             await self._forget(store)
-        elif after_crash or known is None:
+        elif after_crash or known is None or self.mode == "recreate":
             await self._remove_orphans(store, {*state.records, *plan.process})
         fresh = await store.count(book_filter(self.book.book_id)) == 0
         touched = state.records.keys() & {*plan.process, *plan.deleted}
@@ -142,6 +148,7 @@ class Ingestion:
         self.on_progress(self.job)
         self.job.files_failed = len(plan.failed)
         self.job.warnings = plan.warnings
+        self.job.changes = FileChanges.of(plan.new, plan.modified, plan.deleted)
         return plan
 
     async def finish(self, store: VectorStore | None, deleted: Sequence[str]) -> None:
@@ -170,6 +177,7 @@ class Ingestion:
         return next((book for book in books if book.book_id == self.book.book_id), None)
 
     async def _forget(self, store: VectorStore) -> None:
+        """What can't stay: vectors of another embedder, with which nobody can search."""
         selection = book_filter(self.book.book_id)
         self.job.chunks_deleted += await store.count(selection)
         await self.catalog.forget_book(self.book.book_id)
@@ -184,11 +192,10 @@ class Ingestion:
 
     async def _process(self, store: VectorStore, plan: Plan, fresh: bool) -> None:
         """Bring every file in; what is finished when something fails stays finished."""
-        work = PageWork(self.book, store, self.embedder, self.job, self.max_bytes, self.reading)
+        work = PageWork(self.book, store, self.embedder, self.job, self.max_bytes, self.reader)
         self.unsaved: list[IngestionRecord] = []
         try:
-            with short_turns():  # those that embed need Python for a moment, and often
-                await self._pump(work, plan, fresh)
+            await self._pump(work, plan, fresh)
         except StoreError:
             raise  # nothing more can be written there
         except BaseException:
@@ -217,13 +224,13 @@ class Ingestion:
 
     async def _read_batch(
         self, work: PageWork, plan: Plan, files: Iterator[str], fresh: bool
-    ) -> list[Page]:
+    ) -> list[PageUpdate]:
         """Enough to embed; of what is embedded already, enough for one write."""
         most = WRITE_CHUNKS_SERVING if self.serving else WRITE_CHUNKS
-        pages: list[Page] = []
+        pages: list[PageUpdate] = []
         chunks = missing = 0
         for file in files:
-            page = await work.read(file, plan.due(file), fresh=fresh)
+            page = await work.read(file, plan.due(file), is_new_book=fresh)
             if page is None:
                 continue
             pages.append(page)

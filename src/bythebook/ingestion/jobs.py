@@ -4,34 +4,26 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection
-from contextlib import asynccontextmanager
-from datetime import datetime
+from contextlib import asynccontextmanager, suppress
 from typing import Any
 
-from bythebook.database.database import Database
-from bythebook.database.database_file import as_told
-from bythebook.errors import BookError, BookNotFound
+from sqlalchemy import func, insert, select, update
+
+from bythebook.database.engine import Database
+from bythebook.database.tables import jobs
+from bythebook.errors import BookError, BookNotFound, DiskFull
 from bythebook.models.chunk import now
-from bythebook.models.job import IngestionJob
-from bythebook.models.vocabulary import IngestionMode, JobStatus
+from bythebook.models.job import FileChanges, IngestionJob
+from bythebook.models.values import IngestionMode, JobStatus
 
 INTERRUPTED = "The process ended before the job did; run the same ingest again to continue."
 STOPPED = "It was stopped; run the same ingest again to continue."
-# The table has all that a job has, but how long it took follows from the rest.
-COLUMNS = [name for name in IngestionJob.model_fields if name not in ("job_id", "duration_seconds")]
-
-ADD = f"""
-INSERT INTO jobs ({", ".join(COLUMNS)}) VALUES ({", ".join(f":{name}" for name in COLUMNS)})
-RETURNING job_id
-"""
-LAST_ENDED = """
-SELECT * FROM jobs WHERE book_id = :book_id AND status IN ('completed', 'failed')
-ORDER BY completed_at DESC, job_id DESC LIMIT 1
-"""
+# How long a job took follows from the rest.
+NOT_KEPT = {"job_id", "duration_seconds"}
 
 
 class Jobs:
-    """The table of jobs, without SQLAlchemy where the database is a file."""
+    """The table of jobs."""
 
     def __init__(self, database: Database) -> None:
         self.database = database
@@ -50,7 +42,8 @@ class Jobs:
         job = IngestionJob(
             job_id=0, book_id=book_id, mode=mode, source=source, status=status, started_at=now()
         )
-        [row] = await self.database.change(ADD, **_values(job))
+        query = insert(jobs).values(**_values(job)).returning(jobs.c.job_id)
+        [row] = await self.database.change(query)
         return job.model_copy(update=row)
 
     async def claim(self, job_id: int) -> bool:
@@ -80,7 +73,7 @@ class Jobs:
         return _job({"job_id": job.job_id, **values})
 
     async def get(self, job_id: int) -> IngestionJob:
-        rows = await self.database.look_up("SELECT * FROM jobs WHERE job_id = :id", id=job_id)
+        rows = await self.database.look_up(select(jobs).where(jobs.c.job_id == job_id))
         if not rows:
             raise no_such_job(job_id)
         return _job(rows[0])
@@ -94,30 +87,44 @@ class Jobs:
         statuses: Collection[JobStatus] | None = None,
     ) -> list[IngestionJob]:
         """Newest first; those of one book, of some books, in one of some states."""
-        query, values = "SELECT * FROM jobs WHERE 0 = 0", dict[str, Any]()
-        one = None if book_id is None else [book_id]
-        for column, wanted in (("book_id", one), ("book_id", books), ("status", statuses)):
-            if wanted is not None:
-                among = {f"value_{len(values) + number}": one for number, one in enumerate(wanted)}
-                # No list may be empty in SQL, and nothing is among NULL.
-                query += f" AND {column} IN ({', '.join(f':{name}' for name in among) or 'NULL'})"
-                values |= among
-        query += " ORDER BY job_id DESC"
-        if limit is not None:
-            query += " LIMIT :most"
-            values["most"] = limit
-        return [_job(row) for row in await self.database.look_up(query, **values)]
+        query = select(jobs).order_by(jobs.c.job_id.desc()).limit(limit)
+        if book_id is not None:
+            query = query.where(jobs.c.book_id == book_id)
+        if books is not None:
+            query = query.where(jobs.c.book_id.in_(books))
+        if statuses is not None:
+            query = query.where(jobs.c.status.in_(statuses))
+        return [_job(row) for row in await self.database.look_up(query)]
 
     async def last_ended(self, book_id: str) -> IngestionJob | None:
         """A job may wait while a younger one runs, so the last to end is not the last made."""
-        rows = await self.database.look_up(LAST_ENDED, book_id=book_id)
+        ended = jobs.c.status.in_(("completed", "failed"))
+        latest = (jobs.c.completed_at.desc(), jobs.c.job_id.desc())
+        rows = await self.database.look_up(
+            select(jobs).where(jobs.c.book_id == book_id, ended).order_by(*latest).limit(1)
+        )
         return _job(rows[0]) if rows else None
 
+    async def last_changes(self) -> dict[str, FileChanges]:
+        """What the last ingest of each book that was completed found changed."""
+        completed = select(func.max(jobs.c.job_id)).where(jobs.c.status == "completed")
+        latest = completed.group_by(jobs.c.book_id)
+        rows = await self.database.look_up(
+            select(jobs.c.book_id, jobs.c.changes).where(jobs.c.job_id.in_(latest))
+        )
+        return {
+            row["book_id"]: FileChanges.model_validate(row["changes"])
+            for row in rows
+            if row["changes"]
+        }
+
     async def fail_interrupted(self, is_alive: Callable[[str], Awaitable[bool]]) -> None:
-        """Jobs that say "running" while nobody writes their book died with their process."""
-        for job in await self.list(limit=None, statuses=["running"]):
-            if not await is_alive(job.book_id):
-                await self._fail(job.job_id, "running", INTERRUPTED)
+        """Jobs that say "running" while nobody writes their book died with their process. On a full
+        disk that is noted later: jobs can still be looked at."""
+        with suppress(DiskFull):
+            for job in await self.list(limit=None, statuses=["running"]):
+                if not await is_alive(job.book_id):
+                    await self._fail(job.job_id, "running", INTERRUPTED)
 
     async def _fail(self, job_id: int, while_it_is: JobStatus, reason: str) -> bool:
         values = {"status": "failed", "completed_at": now(), "error_message": reason}
@@ -125,11 +132,10 @@ class Jobs:
 
     async def _update(self, job_id: int, while_it_is: JobStatus | None, **values: Any) -> bool:
         """Whether it was in that state, and so was changed."""
-        changes = ", ".join(f"{name} = :{name}" for name in values)
-        query = f"UPDATE jobs SET {changes} WHERE job_id = :id"
+        query = update(jobs).where(jobs.c.job_id == job_id)
         if while_it_is:
-            query, values = f"{query} AND status = :was", {**values, "was": while_it_is}
-        return bool(await self.database.change(f"{query} RETURNING job_id", id=job_id, **values))
+            query = query.where(jobs.c.status == while_it_is)
+        return bool(await self.database.change(query.values(**values).returning(jobs.c.job_id)))
 
 
 def no_such_job(job_id: int) -> BookNotFound:
@@ -149,12 +155,10 @@ def _reason(problem: BaseException) -> str:
 
 
 def _values(job: IngestionJob) -> dict[str, Any]:
-    return job.model_dump(include=set(COLUMNS))
+    return job.model_dump(exclude=NOT_KEPT)
 
 
 def _job(row: dict[str, Any]) -> IngestionJob:
-    told = as_told(row, ("started_at", "completed_at"), ("warnings",))
-    started: datetime = told["started_at"]
-    completed: datetime | None = told["completed_at"]
-    seconds = int((completed - started).total_seconds()) if completed else None
-    return IngestionJob(**told, duration_seconds=seconds)
+    completed = row["completed_at"]
+    seconds = int((completed - row["started_at"]).total_seconds()) if completed else None
+    return IngestionJob(**row, duration_seconds=seconds)

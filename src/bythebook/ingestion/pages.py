@@ -3,40 +3,36 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from bythebook.embedding.embedder import Embedder
 from bythebook.errors import BookError
-from bythebook.index.models import PointStruct
+from bythebook.index.qdrant_models import PointStruct
 from bythebook.index.store import VectorStore
-from bythebook.ingestion.plan import Due, noted_placement, read_page
+from bythebook.ingestion.plan import Due, noted_placement, renumbered
 from bythebook.ingestion.points import (
     EmbeddingKey,
-    Known,
+    KnownPoints,
     Vector,
     embedding_key,
     files_filter,
     known_points,
     make_point,
 )
-from bythebook.ingestion.renumbered import renumbered
 from bythebook.models.chunk import CHUNKER_VERSION, DocumentChunk, now, parent_id
-from bythebook.models.job import IngestionJob
-from bythebook.models.state import IngestionRecord
+from bythebook.models.job import IngestionJob, IngestionRecord
+from bythebook.reading.document import PLAIN, PageReader
 from bythebook.reading.layout import Book
 from bythebook.tracing.spans import note, spanned
 
 if TYPE_CHECKING:
     from bythebook.reading.head import Head
 
-# Calls a function with arguments somewhere else: in a thread, or in another process.
-Reading = Callable[..., Awaitable[Any]]
-
 
 @dataclass(frozen=True)
-class Page:
+class PageUpdate:
     """A file on its way into the index."""
 
     file: str
@@ -44,7 +40,7 @@ class Page:
     file_hash: str
     chunks: tuple[DocumentChunk, ...]
     head: Head
-    known: Known
+    known: KnownPoints
 
     @property
     def missing(self) -> int:
@@ -56,54 +52,59 @@ class Page:
 class Embedded:
     """Files with a vector for each of their passages."""
 
-    pages: list[Page]
+    pages: list[PageUpdate]
     vectors: dict[EmbeddingKey, Vector]
 
 
 @dataclass
 class PageWork:
-    """What is done with each file. `tally` counts it."""
+    """What is done with each file. `tally` counts it. To recreate a book, nothing that the index
+    has of it is used again; it is only replaced."""
 
     book: Book
     store: VectorStore
     embedder: Embedder
     tally: IngestionJob
     max_bytes: int
-    reading: Reading = asyncio.to_thread
+    reader: PageReader = PLAIN
     # Ids that were written by now.
     written: set[str] = field(default_factory=set)
 
-    async def read(self, file: str, due: Due, *, fresh: bool) -> Page | None:
-        """The file as it is now; None if it can't be read, which the tally notes. Of a `fresh` book
-        the index has nothing yet."""
-        if due.head and not fresh and (page := await self._renumbered(file, due, due.head)):
+    async def read(self, file: str, due: Due, *, is_new_book: bool) -> PageUpdate | None:
+        """The file as it is now; None if it can't be read, which the tally notes. Of a new
+        book the index has nothing yet."""
+        if due.head and not is_new_book and (page := await self._renumbered(file, due, due.head)):
             return page
         try:
-            file_hash, document, head = await self.reading(
-                read_page, self.book.without_pages(), file, due.placement, self.max_bytes
+            found = await asyncio.to_thread(
+                self.reader.read, self.book, file, due.placement, self.max_bytes
             )
         except BookError as problem:  # it could be read a moment ago, when the plan was made
             what = problem.message if file in problem.message else f"{file}: {problem.message}"
             self.tally.warnings.append(f"{what} It was skipped. {problem.action}")
             self.tally.files_failed += 1
             return None
+        document = found.document
         self.tally.warnings += [f"{file}: {problem}" for problem in document.problems]
-        known = Known()
-        if not fresh:
-            known = await known_points(
-                self.store, self.book.book_id, file, document.chunks, self.embedder.name
-            )
-        return Page(file, due, file_hash, document.chunks, head, known)
+        known = KnownPoints()
+        if not is_new_book:
+            model = None if self._recreates else self.embedder.name
+            known = await known_points(self.store, self.book.book_id, file, document.chunks, model)
+        return PageUpdate(file, due, found.file_hash, document.chunks, found.head, known)
 
-    async def _renumbered(self, file: str, due: Due, head: Head) -> Page | None:
+    @property
+    def _recreates(self) -> bool:
+        return self.tally.mode == "recreate"
+
+    async def _renumbered(self, file: str, due: Due, head: Head) -> PageUpdate | None:
         """A file that only gets other numbers, from the index."""
         book_id = self.book.book_id
         known = await known_points(self.store, book_id, file, (), self.embedder.name)
         chunks = await asyncio.to_thread(renumbered, known, due.file_hash, book_id, due.placement)
-        return Page(file, due, due.file_hash, chunks, head, known) if chunks else None
+        return PageUpdate(file, due, due.file_hash, chunks, head, known) if chunks else None
 
     @spanned("embed_batch")
-    async def embed(self, pages: Sequence[Page]) -> Embedded:
+    async def embed(self, pages: Sequence[PageUpdate]) -> Embedded:
         vectors: dict[EmbeddingKey, Vector] = {}
         missing: dict[EmbeddingKey, str] = {}
         for page in pages:
@@ -146,14 +147,14 @@ class PageWork:
                 batch.vectors[embedding_key(chunk)],
                 model=self.embedder.name,
                 language=self.book.language,
-                previous=page.known.points.get(chunk.id),
+                previous=None if self._recreates else page.known.points.get(chunk.id),
                 written_at=written_at,
             )
             for page in batch.pages
             for chunk in page.chunks
         ]
 
-    def _record(self, page: Page) -> IngestionRecord:
+    def _record(self, page: PageUpdate) -> IngestionRecord:
         placement = page.due.placement
         return IngestionRecord(
             source_file=page.file,

@@ -2,25 +2,98 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from bythebook import __version__
-from bythebook.errors import InputError
-from bythebook.ingestion.renumbered import only_renumbered
-from bythebook.models.chunk import CHUNKER_VERSION
-from bythebook.models.state import IngestionState
-from bythebook.models.vocabulary import IngestionMode
-from bythebook.reading.frontmatter import read_front_matter
-from bythebook.reading.head import Head, read_head
-from bythebook.reading.includes import Includes
+from bythebook.errors import ConfigurationError, InputError
+from bythebook.index.store import VectorStore
+from bythebook.ingestion.catalog import Catalog
+from bythebook.ingestion.points import KnownPoints, book_filter, check_stamp, cut_anew, is_outdated
+from bythebook.models.chunk import (
+    CHUNKER_VERSION,
+    BookInfo,
+    DocumentChunk,
+    chunk_ids,
+    neighbours,
+    parent_id,
+)
+from bythebook.models.job import BookChanges, IngestionState
+from bythebook.models.passage import chunk_of_payload
+from bythebook.models.values import IngestionMode
+from bythebook.reading.document import PLAIN, PageReader
+from bythebook.reading.head import Head
 from bythebook.reading.layout import Book
 from bythebook.reading.placement import Placement, place_pages
-from bythebook.reading.source import decode, hash_bytes, look, read_page_bytes
+from bythebook.reading.source import look
 
-if TYPE_CHECKING:
-    from bythebook.reading.document import Document
+NUMBERS = frozenset({"module", "chapter", "lesson", "numbered", "collides"})
+
+
+def only_renumbered(before: Mapping[str, Any], after: Mapping[str, Any]) -> bool:
+    """Whether two noted placements differ in nothing that a passage's text or address is made
+    of."""
+    return before.keys() == after.keys() and all(
+        before[name] == after[name] for name in after.keys() - NUMBERS
+    )
+
+
+def renumbered(
+    known: KnownPoints, file_hash: str, book_id: str, placement: Placement
+) -> tuple[DocumentChunk, ...]:
+    """The file's passages under its new numbers; none unless the index has all of them. It may
+    lack one: another file with the same passage that got this file's old number overwrote it."""
+    kept = sorted(
+        (chunk_of_payload(one.id, one.payload or {}) for one in known.points.values()),
+        key=lambda chunk: chunk.metadata.chunk_index,
+    )
+    whole = all(
+        (chunk.metadata.chunk_index, chunk.metadata.total_chunks) == (index, len(kept))
+        and chunk.metadata.source_file_hash == file_hash
+        for index, chunk in enumerate(kept)
+    )
+    if not whole:
+        return ()
+    ids = chunk_ids(placement.chunk_key(book_id), [one.metadata.content_hash for one in kept])
+    shared: dict[str, Any] = {
+        "module": placement.module,
+        "chapter": placement.chapter,
+        "lesson": placement.lesson,
+        "parent_doc_id": parent_id(placement.parent_key(book_id)),
+        "version": 1,  # of this id
+    }
+    return tuple(
+        chunk.model_copy(
+            update={
+                "id": ids[index],
+                "metadata": chunk.metadata.model_copy(update=shared | neighbours(ids, index)),
+            }
+        )
+        for index, chunk in enumerate(kept)
+    )
+
+
+async def forget_missing_files(store: VectorStore, catalog: Catalog, collection: str) -> int:
+    """After a rebuild: the next ingest reads again what was lost. Returns how many files."""
+    forgotten = 0
+    for book in await catalog.known.all():
+        if book.collection_name != collection:
+            continue
+        indexed = await store.facet("source_file", book_filter(book.book_id), limit=1_000_000)
+        state = await catalog.state(book.book_id, collection)
+        lost = [
+            file
+            for file, record in state.records.items()
+            if indexed.get(file, 0) != record.chunk_count
+        ]
+        if lost:
+            await catalog.doubt(book.book_id, lost)
+        for file in lost:
+            await catalog.forget_file(book.book_id, file)
+        forgotten += len(lost)
+    return forgotten
 
 
 @dataclass(frozen=True)
@@ -100,7 +173,13 @@ def nothing_new(book: Book) -> Plan:
     )  # fmt: skip
 
 
-def make_plan(book: Book, state: IngestionState, mode: IngestionMode, max_bytes: int) -> Plan:
+def make_plan(
+    book: Book,
+    state: IngestionState,
+    mode: IngestionMode,
+    max_bytes: int,
+    reader: PageReader = PLAIN,
+) -> Plan:
     """Hash the files that may have changed, read the heads of those that did, lay the book out,
     compare."""
     warnings = list(book.problems)
@@ -109,7 +188,6 @@ def make_plan(book: Book, state: IngestionState, mode: IngestionMode, max_bytes:
     heads: dict[str, Head] = {}
     unreadable: set[str] = set()
     incremental = mode == "incremental"
-    includes = Includes(book.top, book.root)
     for file in book.files:
         record = state.records.get(file)
         keep = incremental and record is not None and Head.is_whole(record.head)
@@ -118,18 +196,13 @@ def make_plan(book: Book, state: IngestionState, mode: IngestionMode, max_bytes:
             heads[file], hashes[file] = Head.from_json(record.head), record.file_hash
             continue
         try:
-            data, is_filled = read_page_bytes(includes, file, max_bytes)
-            if is_filled:  # the folder does not say when another file changes
+            known_hash = record.file_hash if keep and record else ""
+            found = reader.glance(book, file, max_bytes, known_hash)
+            if found.is_filled:  # the folder does not say when another file changes
                 seen[file] = None
-            file_hash = hash_bytes(data)
-            if keep and record and record.file_hash == file_hash:
-                heads[file] = Head.from_json(record.head)
-            else:
-                source = decode(file, data)
-                front = read_front_matter(source.text)
-                heads[file], problems = read_head(source.text, front, source.contents)
-                warnings += [f"{file}: {problem}" for problem in problems]
-            hashes[file] = file_hash
+            heads[file] = found.head or Head.from_json(record.head if record else {})
+            warnings += [f"{file}: {problem}" for problem in found.problems]
+            hashes[file] = found.file_hash
         except InputError as problem:
             warnings.append(f"{problem.message} It was skipped. {problem.action}")
             unreadable.add(file)
@@ -199,15 +272,36 @@ def noted_placement(book: Book, placement: Placement) -> dict[str, Any]:
     }
 
 
-def read_page(
-    book: Book, file: str, placement: Placement, max_bytes: int
-) -> tuple[str, Document, Head]:
-    """The file's hash, chunks and head, as it is now; it may have changed since the plan."""
-    # The Markdown parser is loaded only once there is something to parse.
-    from bythebook.reading.document import read_document
-
-    includes = Includes(book.top, book.root)
-    source = decode(file, read_page_bytes(includes, file, max_bytes)[0])
-    front = read_front_matter(source.text)
-    head, _ = read_head(source.text, front, source.contents)
-    return source.hash, read_document(book, source, front, placement), head
+def find_changes(
+    book: Book,
+    state: IngestionState,
+    known: BookInfo | None,
+    *,
+    embedding_model: str,
+    max_bytes: int,
+    reader: PageReader,
+) -> BookChanges:
+    """Compare a folder with the files that the index has; nothing is written."""
+    outdated = is_outdated(known)
+    mode: IngestionMode = "full" if outdated else "incremental"
+    plan = make_plan(book, state, mode, max_bytes, reader)
+    warnings = [*plan.warnings, *([cut_anew(book.book_id)] if outdated else [])]
+    fits = True
+    try:
+        check_stamp(known, "incremental", embedding_model, state.collection_name)
+    except ConfigurationError as problem:
+        warnings.append(str(problem))
+        fits = False
+    concerned = {*plan.process, *plan.failed}
+    return BookChanges(
+        book_id=book.book_id,
+        new=list(plan.new),
+        modified=list(plan.modified),
+        moved=[file for file in plan.moved if file not in plan.failed],
+        deleted=list(plan.deleted),
+        failed=list(plan.failed),
+        unchanged=sum(file not in concerned for file in book.files),
+        chunks_to_delete=len(state.get_chunks_to_delete([*plan.modified, *plan.deleted])),
+        warnings=warnings,
+        up_to_date=known is not None and fits and plan.nothing_to_do,
+    )

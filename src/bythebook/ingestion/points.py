@@ -1,25 +1,26 @@
-"""From chunks to points of the index and back: what is reused, what must be embedded."""
+"""From chunks to points of the index and back: what is reused, and what the index was made with."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from bythebook.index.collection import DENSE, SPARSE
-from bythebook.index.models import (
+from bythebook.embedding.embedder import Embedder
+from bythebook.errors import ConfigurationError
+from bythebook.index.qdrant_models import (
     FieldCondition,
     Filter,
     MatchAny,
     MatchValue,
     PointStruct,
     Record,
-    SparseVector,
 )
 from bythebook.index.sparse import document_terms
-from bythebook.index.store import VectorStore
-from bythebook.models.chunk import CHUNKER_VERSION, DocumentChunk, payload_of
+from bythebook.index.store import DENSE, SPARSE, VectorStore
+from bythebook.models.chunk import CHUNKER_VERSION, BookInfo, DocumentChunk, payload_of
+from bythebook.models.values import IngestionMode
 
 PAGE = 256
 
@@ -28,7 +29,7 @@ EmbeddingKey = tuple[str, ...]
 
 
 @dataclass
-class Known:
+class KnownPoints:
     """Points of a file that are in the index, and vectors of passages it shares with others."""
 
     points: dict[str, Record] = field(default_factory=dict)
@@ -67,16 +68,21 @@ async def all_points(
 
 
 async def known_points(
-    store: VectorStore, book_id: str, source_file: str, chunks: Sequence[DocumentChunk], model: str
-) -> Known:
+    store: VectorStore,
+    book_id: str,
+    source_file: str,
+    chunks: Sequence[DocumentChunk],
+    model: str | None,
+) -> KnownPoints:
     """What the index already has for this file: its own points, and equal passages elsewhere in
-    the book (a renamed file need not be embedded again)."""
-    known = Known()
-    for record in await all_points(
-        store, book_filter(book_id, source_file=source_file), vectors=True
-    ):
+    the book (a renamed file need not be embedded again). Vectors only of this model, if any."""
+    known = KnownPoints()
+    own = book_filter(book_id, source_file=source_file)
+    for record in await all_points(store, own, vectors=model is not None):
         known.points[record.id] = record
         _remember(known, record, model)
+    if model is None:
+        return known
     missing = {
         chunk.metadata.content_hash for chunk in chunks if embedding_key(chunk) not in known.vectors
     }
@@ -93,7 +99,7 @@ def embedding_key(chunk: DocumentChunk) -> EmbeddingKey:
     return (*chunk.metadata.heading_path, chunk.text)
 
 
-def _remember(known: Known, record: Record, model: str) -> None:
+def _remember(known: KnownPoints, record: Record, model: str | None) -> None:
     payload = record.payload or {}
     vector = (record.vector or {}).get(DENSE)
     if payload.get("embedding_model") == model and isinstance(vector, Sequence):
@@ -127,11 +133,69 @@ def make_point(
             "embedded_at": old["embedded_at"],
         }
     terms = document_terms(chunk.embedded_text, language)
-    return PointStruct(
-        id=chunk.id,
-        vector={
-            DENSE: vector,
-            SPARSE: SparseVector(indices=terms.indices, values=terms.values),
-        },
-        payload=payload,
+    return PointStruct(id=chunk.id, vector={DENSE: vector, SPARSE: terms}, payload=payload)
+
+
+def check_stamp(
+    known: BookInfo | None, mode: IngestionMode, embedding_model: str, collection: str
+) -> None:
+    """Vectors of two embedders never stand in one book, nor chunks of a newer chunker."""
+    if known is None or mode == "recreate":
+        return
+    if known.embedding_model != embedding_model:
+        raise ConfigurationError(
+            f"{known.book_id} was indexed with {known.embedding_model}, and the embedder is "
+            f"now {embedding_model}.",
+            action="Run the same command with --mode recreate, or set BYTHEBOOK_EMBEDDER back.",
+        )
+    if known.collection_name != collection:
+        raise ConfigurationError(
+            f"{known.book_id} is in the collection {known.collection_name}, and the setting "
+            f"is now {collection}.",
+            action="Run the same command with --mode recreate, or set QDRANT_COLLECTION_NAME back.",
+        )
+    if known.chunker_version > CHUNKER_VERSION:
+        raise ConfigurationError(
+            f"{known.book_id} was indexed by a newer bythebook (chunks of version "
+            f"{known.chunker_version}, and this one makes {CHUNKER_VERSION}).",
+            action="Upgrade bythebook (`pip install --upgrade bythebook`), or run the same command "
+            "with --mode recreate.",
+        )
+
+
+def can_stay(known: BookInfo | None, embedder: Embedder, collection: str) -> bool:
+    """Whether what is stored of a book can be searched, and so stays until each of its files is
+    replaced."""
+    if known is None:
+        return True
+    stamp = (known.embedding_model, known.dimension, known.collection_name)
+    return stamp == (embedder.name, embedder.dimension, collection)
+
+
+def is_outdated(known: BookInfo | None) -> bool:
+    """Whether an earlier version cut the book."""
+    return known is not None and known.chunker_version < CHUNKER_VERSION
+
+
+def cut_anew(book_id: str) -> str:
+    """What becomes of such a book, in one line."""
+    return (
+        f"{book_id} was cut into passages by an earlier version of bythebook, so every file is "
+        "read again."
     )
+
+
+def check_alone(books: Iterable[BookInfo], collection: str, dimension: int) -> None:
+    """Refuse to drop a collection of another dimension that holds more than the book which is to
+    be made anew."""
+    kept = [
+        book.book_id
+        for book in books
+        if book.collection_name == collection and book.dimension != dimension
+    ]
+    if len(kept) > 1:
+        raise ConfigurationError(
+            f"The index holds other vectors for the books {', '.join(kept)}.",
+            action="Give this book an index of its own with QDRANT_COLLECTION_NAME, or remove "
+            "the others with `bythebook books --remove ID`.",
+        )

@@ -1,15 +1,34 @@
-"""The resources: the list of books, each book's lessons, and each lesson's text."""
+"""The resources: books, each book's lessons, and each lesson's text."""
 
 from __future__ import annotations
 
 import json
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from bythebook.errors import BookNotFound, NotAllowed
-from bythebook.mcp.desk import Desk, find_book
-from bythebook.mcp.lessons import lesson_text, lessons_of
-from bythebook.models.book import BookInfo
+from bythebook.mcp.backend import Backend, find_book
+from bythebook.models.chunk import BookInfo
+from bythebook.models.passage import Passage
+
+
+def lesson_text(passages: Sequence[Passage]) -> str:
+    """The passages of a lesson as one text. A passage repeats the end of the one before it so that
+    it can be understood alone; here that is left out."""
+    parts: list[str] = []
+    seen = 0
+    for passage in passages:
+        spans = passage.metadata.spans
+        cut = 0
+        for span in spans:
+            if span.start >= seen:
+                break
+            cut = span.at + min(seen, span.end) - span.start
+        seen = max([seen, *(span.end for span in spans)])
+        parts.append(passage.text[cut:].strip())
+    return "\n\n".join(part for part in parts if part)
+
 
 BOOKS = "bythebook://books"
 BOOK = "book://{book_id}"
@@ -26,17 +45,17 @@ class Text:
     mime_type: str = MARKDOWN
 
 
-async def read(desk: Desk, uri: str) -> Text:
-    if not desk.may("read", "chat"):
-        raise NotAllowed("The key may not read.", action="Use one with the scope read or chat.")
+async def read(backend: Backend, uri: str) -> Text:
+    if not backend.may("read", "chat"):
+        raise NotAllowed("The key must not read.", action="Use one with the scope read or chat.")
     if uri.rstrip("/") == BOOKS:
-        return Text(json.dumps([_shown(book) for book in await desk.books()]), JSON)
+        return Text(json.dumps([_shown(book) for book in await backend.books()]), JSON)
     found = ADDRESS.fullmatch(uri)
     if not found:
         raise BookNotFound(f"There is nothing at {uri}.", action=f"Addresses are like {LESSON}.")
-    book = await find_book(desk, found["book"])
+    book = await find_book(backend, found["book"])
     return Text(
-        await (_lesson(desk, book, found["lesson"]) if found["lesson"] else _book(desk, book))
+        await (_lesson(backend, book, found["lesson"]) if found["lesson"] else _book(backend, book))
     )
 
 
@@ -44,9 +63,9 @@ def book_address(book: BookInfo) -> str:
     return BOOK.format(book_id=book.book_id)
 
 
-async def _book(desk: Desk, book: BookInfo) -> str:
-    async with desk.library() as library:
-        lessons = await lessons_of(library.engine, book.book_id)
+async def _book(backend: Backend, book: BookInfo) -> str:
+    async with backend.library() as library:
+        lessons = await library.known.lessons(book.book_id)
     lines = [
         f"- {lesson.title}: {book_address(book)}/lesson/{lesson.parent_doc_id}"
         for lesson in lessons
@@ -54,8 +73,8 @@ async def _book(desk: Desk, book: BookInfo) -> str:
     return "\n".join([f"# {book.title}", "", *lines])
 
 
-async def _lesson(desk: Desk, book: BookInfo, parent_doc_id: str) -> str:
-    async with desk.library() as library:
+async def _lesson(backend: Backend, book: BookInfo, parent_doc_id: str) -> str:
+    async with backend.library() as library:
         passages = await library.lesson(book.book_id, parent_doc_id)
     place = passages[0].metadata
     return f"# {place.title}\n\n{place.url.partition('#')[0]}\n\n{lesson_text(passages)}"

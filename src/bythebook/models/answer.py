@@ -1,20 +1,39 @@
-"""An answer as it exists inside: what was said, what it rests on, and how sure that is."""
+"""An answer as it exists inside, and its citations."""
 
 from __future__ import annotations
 
 import uuid
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Literal
+from typing import Literal, Self
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from bythebook.models.chunk import now
-from bythebook.models.confidence import ConfidenceMetrics
-from bythebook.models.passage import Passage
-from bythebook.models.place import label_of
+from bythebook.models.passage import ConfidenceMetrics, Passage, excerpt, label_of
+from bythebook.models.retrieval_tool import ToolCall
+from bythebook.models.values import AnyUuid
 
-Status = Literal["success", "error", "fallback"]
+# A question that ends in an error has no answer; its error says `"status": "error"`.
+Status = Literal["success", "fallback"]
+ABOUT_STATUS = (
+    "`success`: an answer by the configured answerer. `fallback`: what is said in place of one, "
+    "that is a refusal, a reply to a greeting, the book quoted because the language model failed, "
+    "or as much of its answer as there was when it failed. A question that can't be answered for "
+    "another reason gets an error, of which the status is `error`."
+)
 # Sections that are named where the book is silent.
 MAX_NEAREST = 3
+# In a list of sources, before the place of one.
+PLACE_INDENT = "    "
+
+
+@dataclass(frozen=True)
+class NextStep:
+    """Where a reader goes from a refusal."""
+
+    text: str
+    url: str
 
 
 @dataclass(frozen=True)
@@ -60,27 +79,15 @@ class Citation:
         return found
 
 
-@dataclass(frozen=True)
-class Sentence:
-    """`answer.text[start:end]` and the numbers of the citations that bear it."""
+class Sentence(BaseModel):
+    """`answer.text[start:end]`, the citations that support it, and how well they do."""
 
-    start: int
-    end: int
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    start: int = Field(ge=0)
+    end: int = Field(ge=0)
     citations: tuple[int, ...]
-    support: float
-
-
-@dataclass(frozen=True)
-class ToolCall:
-    """One search made for an answer."""
-
-    name: str
-    query: str
-    arguments: dict[str, object]
-    results_count: int
-    average_similarity: float
-    timestamp: datetime = field(default_factory=now)
-    error: str | None = None
+    support: float = Field(ge=0, le=1)
 
 
 @dataclass(frozen=True)
@@ -102,13 +109,85 @@ class Answer:
     tokens_used: int = 0
     tool_calls: tuple[ToolCall, ...] = ()
     removed: int = 0
+    # Sentences of the book that stand in for a model's.
+    quoted: int = 0
     notes: tuple[str, ...] = ()
     small_talk: bool = False
+    next_step: NextStep | None = None
     id: str = field(default_factory=lambda: str(uuid.uuid4()))
     created_at: datetime = field(default_factory=now)
 
     @property
     def queries(self) -> tuple[str, ...]:
         """What was searched for, each once."""
-        made = dict.fromkeys(call.query for call in self.tool_calls if call.error is None)
-        return tuple(made) or (self.question,)
+        return tuple(dict.fromkeys(call.query for call in self.tool_calls if call.error is None))
+
+    def format_with_sources(self) -> str:
+        """The text and below it what its markers point to: address and score, then the place."""
+        if not self.citations:
+            return self.text
+        listed = (
+            f"[{cited.number}] {cited.url} (score: {cited.passage.score:.2f})\n"
+            f"{PLACE_INDENT}{cited.label}"
+            for cited in self.citations
+        )
+        return self.text + "\n".join(["", "---", "**Sources:**", *listed])
+
+
+MAX_PREVIEW = 200
+BETWEEN = " … "  # what `Citation.quote` puts between stretches
+
+
+class CitationEntry(BaseModel):
+    """What `[number]` in the text points to. All that is quoted stands in `[start:end]` of the
+    passage; `quote` joins its `stretches`. Each of `source_spans` is a range of the source file."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    id: AnyUuid
+    source_file_path: str = Field(min_length=1)
+    source_url: str
+    chapter: str
+    page_number: int | None = Field(default=None, ge=1)
+    text_preview: str = Field(min_length=1, max_length=MAX_PREVIEW)
+    confidence_score: float = Field(ge=0, le=1)
+
+    number: int = Field(ge=1)
+    section: str | None = None
+    quote: str = Field(min_length=1)
+    start: int = Field(ge=0)
+    end: int = Field(ge=1)
+    stretches: list[tuple[int, int]] = Field(min_length=1)
+    source_spans: list[tuple[int, int]]
+    passage_id: AnyUuid
+
+    @model_validator(mode="after")
+    def _offsets_fit(self) -> Self:
+        offsets = [offset for stretch in self.stretches for offset in stretch]
+        if offsets != sorted(set(offsets)) or (offsets[0], offsets[-1]) != (self.start, self.end):
+            raise ValueError("the stretches are not in order between start and end")
+        quoted = sum(end - start for start, end in self.stretches)
+        if quoted + len(BETWEEN) * (len(self.stretches) - 1) != len(self.quote):
+            raise ValueError("the stretches are not as long as the quote")
+        return self
+
+    @classmethod
+    def of(cls, citation: Citation) -> Self:
+        place = citation.passage.metadata
+        return cls(
+            id=citation.id,
+            source_file_path=place.source_file,
+            source_url=citation.url,
+            chapter=place.chapter_title or place.title,
+            page_number=place.page_at(citation.start),
+            text_preview=excerpt(citation.quote, MAX_PREVIEW),
+            confidence_score=citation.confidence,
+            number=citation.number,
+            section=place.section_at(citation.start),
+            quote=citation.quote,
+            start=citation.start,
+            end=citation.end,
+            stretches=list(citation.stretches) or [(citation.start, citation.end)],
+            source_spans=citation.source_spans,
+            passage_id=citation.passage.id,
+        )

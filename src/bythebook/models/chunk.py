@@ -1,4 +1,4 @@
-"""A chunk: the unit that is embedded, found and cited, with all that is known about its place."""
+"""A chunk: the unit that is embedded, found and cited, and the book it belongs to."""
 
 from __future__ import annotations
 
@@ -11,13 +11,45 @@ from typing import Annotated, Any
 
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, StringConstraints
 
-from bythebook.models.vocabulary import (
+from bythebook.models.values import (
     DEFAULT_LAYER,
     DEFAULT_PROFICIENCY,
     HardwareTier,
     ProficiencyLevel,
     TeachingLayer,
 )
+
+
+class Background(BaseModel):
+    """What was seen of everyday questions when the book had so many passages: cosine, evidence and
+    missing of each."""
+
+    model_config = ConfigDict(frozen=True)
+
+    passages: int = Field(ge=0)
+    evidence: tuple[tuple[float, float, float], ...] = Field(min_length=1)
+
+
+class BookInfo(BaseModel):
+    """What `bythebook books` lists."""
+
+    book_id: str
+    title: str
+    total_chunks: int = Field(ge=0)
+    total_files: int = Field(ge=0)
+    embedding_model: str
+    dimension: int
+    chunker_version: int
+    language: str
+    collection_name: str
+    base_url: str
+    source: str
+    last_full_ingest: AwareDatetime | None = None
+    last_incremental_update: AwareDatetime | None = None
+    background: Background | None = Field(default=None, exclude=True, repr=False)
+    # What its folder said when the index had all of it.
+    seen: str | None = Field(default=None, exclude=True, repr=False)
+
 
 NAMESPACE = uuid.UUID("6ba7b810-9dad-11d1-80b4-00c04fd430c8")
 # Part of what an index remembers: raise it whenever the same file would give other chunks.
@@ -160,14 +192,6 @@ class DocumentChunk(BaseModel):
     def embedded_text(self) -> str:
         """What the embedder and BM25 see: the passage under its headings."""
         return "\n".join([" › ".join(self.metadata.heading_path), self.text])
-
-
-class EmbeddedChunk(DocumentChunk):
-    """A chunk with its vector."""
-
-    embedding: list[float] = Field(min_length=1)
-    embedded_at: AwareDatetime = Field(default_factory=now)
-    embedding_model: str = "text-embedding-3-small"
 
 
 def lesson_key(book_id: str, module: str, chapter: int, lesson: int, slug: str = "") -> str:

@@ -1,20 +1,30 @@
-"""A book's index as one file, to hand out: whoever imports it need not embed anything.
-
-A zip file with `book.json`, `files.jsonl` (what is known of each file), `points.jsonl` (passages
-with their words) and `vectors.f32` (their vectors, in the same order).
-"""
+"""Export and import of one book, with its vectors, as one file."""
 
 from __future__ import annotations
 
 import zipfile
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
 
 from pydantic import BaseModel, Field, ValidationError
 
-from bythebook.errors import InputError
-from bythebook.models.book import Background, BookInfo
-from bythebook.moving.reading import DAMAGED, LONGEST_LINE, unpacked_sizes
+from bythebook.errors import ConfigurationError, InputError
+from bythebook.index.qdrant_models import PointStruct, Record
+from bythebook.index.store import VectorStore
+from bythebook.ingestion.points import book_filter
+from bythebook.library import Library
+from bythebook.models.chunk import CHUNKER_VERSION, Background, BookInfo
+from bythebook.models.job import IngestionRecord
+from bythebook.models.values import check_book_id
+from bythebook.moving.file_parts import (
+    DAMAGED,
+    LONGEST_LINE,
+    PartReader,
+    PartWriter,
+    point_pages,
+    unpacked_sizes,
+    whole_archive,
+)
 
 FORMAT = 1
 BOOK, FILES, POINTS, VECTORS = "book.json", "files.jsonl", "points.jsonl", "vectors.f32"
@@ -22,7 +32,7 @@ BOOK, FILES, POINTS, VECTORS = "book.json", "files.jsonl", "points.jsonl", "vect
 OnPassage = Callable[[int, int], None]
 
 
-class Manifest(BaseModel):
+class ArchiveManifest(BaseModel):
     """What the file holds; `sha256` are the digests of its other parts."""
 
     format: int
@@ -42,14 +52,14 @@ def opened(file: Path) -> zipfile.ZipFile:
         raise not_ours(file) from problem
 
 
-def read_manifest(archive: zipfile.ZipFile, file: Path) -> Manifest:
+def read_archive_manifest(archive: zipfile.ZipFile, file: Path) -> ArchiveManifest:
     try:
         sizes = unpacked_sizes(archive, file)
         if sizes is None or set(sizes) != {BOOK, FILES, POINTS, VECTORS}:
             raise not_ours(file)
         if sizes[BOOK] > LONGEST_LINE:
             raise not_ours(file)
-        manifest = Manifest.model_validate_json(archive.read(BOOK))
+        manifest = ArchiveManifest.model_validate_json(archive.read(BOOK))
     except (ValidationError, *DAMAGED) as problem:
         raise not_ours(file) from problem
     if manifest.format != FORMAT:
@@ -62,6 +72,137 @@ def read_manifest(archive: zipfile.ZipFile, file: Path) -> Manifest:
 
 def not_ours(file: Path) -> InputError:
     return InputError(
-        f"{file} is not a whole book exported by bythebook.",
+        f"{file} is not a complete export of bythebook.",
         action="Get it again, or make it with `bythebook export BOOK FILE`.",
     )
+
+
+async def export_book(
+    library: Library, book_id: str, file: Path, on_passage: OnPassage = lambda _done, _all: None
+) -> ArchiveManifest:
+    """Write the book to the file, which appears only when it is whole."""
+    book = await library.book(book_id)
+    store = await library.store()
+    with whole_archive(file, library.settings.disk_reserve) as archive:
+        # Nobody may change the book between its first passage and its last.
+        async with library.locks.writing(book_id):
+            state = await library.catalog.state(book_id, library.settings.collection)
+            writing = PartWriter(archive)
+            records = _records(store, book, on_passage)
+            passages = await writing.points(POINTS, VECTORS, records)
+            writing.lines(FILES, (each.model_dump_json() for each in state.records.values()))
+        manifest = ArchiveManifest(
+            format=FORMAT,
+            book=book,
+            background=book.background,
+            passages=passages,
+            files=len(state.records),
+            sha256=writing.digests,
+        )
+        archive.writestr(BOOK, manifest.model_dump_json(indent=2))
+    return manifest
+
+
+async def _records(
+    store: VectorStore, book: BookInfo, on_passage: OnPassage
+) -> AsyncIterator[Record]:
+    """Every point of a book, ordered by id."""
+    done = 0
+    async for page in point_pages(store, book_filter(book.book_id)):
+        for record in page:
+            yield record
+        done += len(page)
+        on_passage(done, book.total_chunks)
+
+
+async def import_book(
+    library: Library,
+    file: Path,
+    *,
+    replace: bool = False,
+    on_passage: OnPassage = lambda _done, _all: None,
+) -> ArchiveManifest:
+    """Put the book of a file into the index. Either all of it is there afterwards or none."""
+    with opened(file) as archive:
+        manifest = read_archive_manifest(archive, file)
+        book_id = check_book_id(manifest.book.book_id)
+        _check_fits(library, manifest)
+        known = {book.book_id for book in await library.books()}
+        if book_id in known and not replace:
+            raise InputError(
+                f"The index has a book {book_id} already.",
+                action="Use --replace to replace it.",
+            )
+        reading = checked(archive, file, manifest)
+        records = list(records_of(reading, manifest))
+        store = await library.store()
+        in_book = book_filter(book_id)
+        async with library.locks.writing(book_id):
+            await store.delete(in_book)
+            await library.catalog.forget_book(book_id)
+            try:
+                done = 0
+                for points in points_of(reading, manifest):
+                    await store.replace(points, [], durable=False)
+                    done += len(points)
+                    on_passage(done, manifest.passages)
+                await store.flush()
+                values = manifest.book.model_dump(
+                    exclude={"book_id", "total_chunks", "total_files"}
+                )
+                background = manifest.background.model_dump() if manifest.background else None
+                values |= {"collection_name": library.settings.collection, "background": background}
+                await library.catalog.save_book(book_id, values)
+                await library.catalog.save_files(records)
+            except BaseException:
+                await store.delete(in_book)
+                await library.catalog.forget_book(book_id)
+                raise
+    return manifest
+
+
+def _check_fits(library: Library, manifest: ArchiveManifest) -> None:
+    book = manifest.book
+    if (book.embedding_model, book.dimension) != (
+        library.embedder.name,
+        library.embedder.dimension,
+    ):
+        raise ConfigurationError(
+            f"The book was indexed with {book.embedding_model}, and the embedder here is "
+            f"{library.embedder.name}.",
+            action="Set BYTHEBOOK_EMBEDDER to the same, or ingest the book's own files.",
+        )
+    if book.chunker_version != CHUNKER_VERSION:
+        raise ConfigurationError(
+            f"The book was cut into passages by version {book.chunker_version}, and this "
+            f"bythebook has version {CHUNKER_VERSION}.",
+            action="Export it again with the same version of bythebook.",
+        )
+
+
+def checked(archive: zipfile.ZipFile, file: Path, manifest: ArchiveManifest) -> PartReader:
+    """The parts of the file, with their digests checked."""
+    reading = PartReader(archive, lambda: not_ours(file))
+    reading.check_digests((FILES, POINTS, VECTORS), manifest.sha256)
+    return reading
+
+
+def points_of(reading: PartReader, manifest: ArchiveManifest) -> Iterator[list[PointStruct]]:
+    return reading.points(
+        POINTS,
+        VECTORS,
+        book_id=manifest.book.book_id,
+        dimension=manifest.book.dimension,
+        passages=manifest.passages,
+    )
+
+
+def records_of(reading: PartReader, manifest: ArchiveManifest) -> Iterator[IngestionRecord]:
+    for line in reading.lines(FILES):
+        try:
+            record = IngestionRecord.model_validate_json(line)
+        except ValidationError as problem:
+            raise reading.broken() from problem
+        if record.book_id != manifest.book.book_id:
+            raise reading.broken()
+        yield record

@@ -17,37 +17,35 @@ from sqlalchemy import Table, select
 from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
-from bythebook.database.database_file import REVISION
+from bythebook.database.engine import REVISION
+from bythebook.database.session import reason
 from bythebook.database.tables import books, files
-from bythebook.database.transaction import reason
 from bythebook.errors import StoreError
-from bythebook.index.collection import DENSE, SPARSE
-from bythebook.index.models import Record
+from bythebook.index.qdrant_models import Record
 from bythebook.index.store import VectorStore
-from bythebook.ingestion.points import PAGE, book_filter
+from bythebook.ingestion.points import book_filter
 from bythebook.library import Library
 from bythebook.models.chunk import now
-from bythebook.models.state import IngestionRecord
+from bythebook.models.job import IngestionRecord
 from bythebook.moving.backup_file import (
     ABOUT,
     CALIBRATIONS,
     FORMAT,
     BackupManifest,
-    OnStep,
     SavedBook,
     book_parts,
     kept_tables,
     row_to_json,
     table_part,
 )
-from bythebook.moving.writing import PartWriter, whole_archive
+from bythebook.moving.file_parts import OnStep, PartWriter, point_pages, whole_archive
 
 
 async def back_up(
     library: Library, file: Path, on_step: OnStep = lambda _what, _done, _all: None
 ) -> BackupManifest:
     """Write the backup, which appears at its place only when it is whole."""
-    with whole_archive(file) as archive:
+    with whole_archive(file, library.settings.disk_reserve) as archive:
         manifest = await _Saving(library, PartWriter(archive), on_step).all()
         archive.writestr(ABOUT, manifest.model_dump_json(indent=2))
     return manifest
@@ -144,13 +142,7 @@ class _Saving:
 
 async def _of_file(store: VectorStore, record: IngestionRecord) -> list[Record]:
     selection = book_filter(record.book_id, source_file=record.source_file)
-    found: list[Record] = []
-    offset: str | None = None
-    while True:
-        page, offset = await store.scroll(selection, PAGE, offset, True, [DENSE, SPARSE])
-        found += page
-        if offset is None:
-            return found
+    return [point async for page in point_pages(store, selection) for point in page]
 
 
 def _agree(record: IngestionRecord, found: list[Record], book: SavedBook) -> bool:

@@ -7,7 +7,6 @@ A zip file with `backup.json`, `tables/NAME.jsonl` (a row a line), and for the b
 from __future__ import annotations
 
 import zipfile
-from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
 from importlib.metadata import version
 from pathlib import Path
@@ -16,17 +15,16 @@ from typing import Any
 from pydantic import AwareDatetime, BaseModel, Field, ValidationError
 from sqlalchemy import Table
 
+from bythebook.database.engine import REVISION
 from bythebook.database.tables import PASSING, UtcDateTime, allowed_sources, metadata
 from bythebook.errors import InputError
 from bythebook.moving.archive import opened
-from bythebook.moving.reading import DAMAGED, LONGEST_LINE, unpacked_sizes
+from bythebook.moving.file_parts import DAMAGED, LONGEST_LINE, unpacked_sizes
 
 FORMAT = 1
 ABOUT = "backup.json"
 # Kept in the home beside database and index.
 CALIBRATIONS = "calibrations.json"
-
-OnStep = Callable[[str, int, int], None]
 
 
 class SavedBook(BaseModel):
@@ -54,8 +52,7 @@ class BackupManifest(BaseModel):
 
 
 def kept_tables() -> list[Table]:
-    """All that outlives the processes and the machine, in an order in which rows can be
-    inserted."""
+    """Tables with lasting content, in an order in which rows can be inserted."""
     left_out = (*PASSING, allowed_sources)
     return [table for table in metadata.sorted_tables if table not in left_out]
 
@@ -112,39 +109,28 @@ def _manifest(archive: zipfile.ZipFile, file: Path) -> BackupManifest:
         manifest = BackupManifest.model_validate_json(archive.read(ABOUT))
     except (ValidationError, *DAMAGED) as problem:
         raise not_whole(file) from problem
-    if manifest.format != FORMAT or manifest.revision > _revision():
+    if manifest.format != FORMAT or manifest.revision > REVISION:
         raise InputError(
             f"{file} was made by bythebook {manifest.bythebook}, which is newer than this one "
             f"({version('bythebook')}).",
             action="Upgrade bythebook (`pip install --upgrade bythebook`), then restore it.",
         )
-    if set(sizes) != {ABOUT, *_parts(manifest)} or set(manifest.sha256) != set(_parts(manifest)):
+    parts = set(part_names(manifest))
+    if set(sizes) != {ABOUT, *parts} or set(manifest.sha256) != parts:
         raise not_whole(file)
     return manifest
 
 
-def _revision() -> str:
-    from bythebook.database.database_file import REVISION
-
-    return REVISION
-
-
-def _parts(manifest: BackupManifest) -> Iterator[str]:
-    for name in manifest.rows:
-        yield f"tables/{name}.jsonl"
+def part_names(manifest: BackupManifest) -> list[str]:
+    names = [f"tables/{name}.jsonl" for name in manifest.rows]
     for number in range(len(manifest.books)):
-        yield from book_parts(number)
-    if manifest.has_calibrations:
-        yield CALIBRATIONS
-
-
-def part_names(manifest: BackupManifest) -> Sequence[str]:
-    return list(_parts(manifest))
+        names += book_parts(number)
+    return [*names, CALIBRATIONS] if manifest.has_calibrations else names
 
 
 def not_whole(file: Path) -> InputError:
     return InputError(
-        f"{file} is not a whole backup of bythebook: it was cut off or changed, or is another kind "
-        "of file.",
-        action="Take another copy of it; nothing was restored.",
+        f"{file} is not a complete backup of bythebook: it was cut off or changed, or is another "
+        "kind of file.",
+        action="Use another copy of it; nothing was restored.",
     )

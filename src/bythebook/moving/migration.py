@@ -1,32 +1,30 @@
-"""Moves books and conversations from one library to another, such as from the embedded index and
-SQLite to servers. Nothing is embedded again, and a move that was interrupted can be run again."""
+"""Migration: copies books and conversations from one library to another, such as from the embedded
+index and SQLite to servers. Nothing is embedded again, and it can be run again if interrupted."""
 
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from sqlalchemy import Column, Table, func, select, text, tuple_
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from bythebook.database.session import reading, transaction
 from bythebook.database.tables import PASSING, books, jobs, metadata
-from bythebook.database.transaction import reading, transaction
 from bythebook.errors import ConfigurationError, StoreError
-from bythebook.index.collection import DENSE, SPARSE
-from bythebook.index.models import PointStruct, Record
-from bythebook.index.store import VectorStore
-from bythebook.ingestion.points import PAGE, book_filter
+from bythebook.index.qdrant_models import PointStruct, Record
+from bythebook.index.store import DENSE, SPARSE, VectorStore
+from bythebook.ingestion.points import book_filter
 from bythebook.library import Library
+from bythebook.moving.file_parts import OnStep, point_pages
 
 # Points of each book that are compared word for word and number for number at the end.
 SAMPLE = 50
 # Servers may keep vectors with a little less precision.
 CLOSE = 1e-4
 ROWS = 500
-
-OnStep = Callable[[str, int, int], None]
 
 
 @dataclass
@@ -72,17 +70,13 @@ async def _move_points(
     in_book = book_filter(book_id)
     total = await here.count(in_book)
     ids: list[str] = []
-    offset: str | None = None
-    while True:
-        page, offset = await here.scroll(in_book, PAGE, offset, True, [DENSE, SPARSE])
+    async for page in point_pages(here, in_book):
         new = await _not_there(there, page)
         if new:
             await there.replace([_point(record) for record in new], [], durable=False)
         moved.written += len(new)
         ids += [record.id for record in page]
         on_step(f"Moving {book_id}", len(ids), total)
-        if offset is None:
-            break
     await _remove_others(there, book_id, set(ids))
     await there.flush()
     moved.passages[book_id] = await there.count(in_book)
@@ -98,13 +92,12 @@ async def _not_there(store: VectorStore, page: Sequence[Record]) -> list[Record]
 
 async def _remove_others(store: VectorStore, book_id: str, expected: set[str]) -> None:
     """What an earlier, interrupted move brought and the source no longer has."""
-    stale: list[str] = []
-    offset: str | None = None
-    while True:
-        page, offset = await store.scroll(book_filter(book_id), PAGE, offset, False)
-        stale += [record.id for record in page if record.id not in expected]
-        if offset is None:
-            break
+    stale = [
+        record.id
+        async for page in point_pages(store, book_filter(book_id), ids_only=True)
+        for record in page
+        if record.id not in expected
+    ]
     if stale:
         await store.replace([], stale)
 
@@ -118,9 +111,9 @@ async def _compare(
     same = len(left) == len(right) and all(map(_is_same, left, right))
     if found != len(ids) or not same:
         raise StoreError(
-            f"{book_id} did not arrive whole: {found} of {len(ids)} passages"
+            f"{book_id} did not arrive completely: {found} of {len(ids)} passages"
             + ("." if same else ", some of them changed."),
-            action="Run the same command again; nothing was taken from where it was.",
+            action="Run the same command again; nothing was deleted at the source.",
         )
 
 
@@ -171,8 +164,8 @@ async def _move_rows(source: Library, target: Library, table: Table) -> int:
         count = (await connection.execute(select(func.count()).select_from(table))).scalar_one()
     if count < len(rows):
         raise StoreError(
-            f"{table.name} did not arrive whole: {count} of {len(rows)} rows.",
-            action="Run the same command again; nothing was taken from where it was.",
+            f"{table.name} did not arrive completely: {count} of {len(rows)} rows.",
+            action="Run the same command again; nothing was deleted at the source.",
         )
     return int(count)
 

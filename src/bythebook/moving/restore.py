@@ -17,20 +17,21 @@ from sqlalchemy import Table, func, insert, select, text, update
 from sqlalchemy.exc import DataError, IntegrityError
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
-from bythebook.database.address import database_address
-from bythebook.database.engine import open_database
-from bythebook.database.tables import allowed_sources, books, jobs
-from bythebook.database.transaction import reading
+from bythebook.database.engine import database_address, open_database
+from bythebook.database.session import reading
+from bythebook.database.tables import allowed_sources, books, jobs, keys
 from bythebook.errors import ConfigurationError, InputError
-from bythebook.index.choose import make_store
+from bythebook.files import is_pending, switch
+from bythebook.index.store import index_folder, make_exclusive_store, make_store
 from bythebook.ingestion.jobs import INTERRUPTED
 from bythebook.ingestion.points import book_filter
 from bythebook.library import Library
 from bythebook.models.chunk import now
+from bythebook.models.key import ApiKey
+from bythebook.models.values import check_book_id
 from bythebook.moving.backup_file import (
     CALIBRATIONS,
     BackupManifest,
-    OnStep,
     book_parts,
     kept_tables,
     not_whole,
@@ -39,10 +40,9 @@ from bythebook.moving.backup_file import (
     row_from_json,
     table_part,
 )
+from bythebook.moving.file_parts import WRONG, OnStep, PartReader
 from bythebook.moving.migration import go_on_counting
-from bythebook.moving.reading import WRONG, PartReader
 from bythebook.settings import Settings
-from bythebook.switch import is_pending, switch
 
 ROWS = 200
 # A conversation is one row.
@@ -84,8 +84,8 @@ async def _check_target(settings: Settings, manifest: BackupManifest, force: boo
             )
         on_servers = bool(settings.qdrant_url) or library.engine.dialect.name != "sqlite"
         if await _is_empty(library.engine):
-            if not settings.qdrant_url and _index(settings).exists():
-                await library.store()  # refuses while another process has it
+            if not settings.qdrant_url and index_folder(settings).exists():
+                await _check_alone(library)
             return True
         if not force or on_servers:
             raise InputError(
@@ -95,8 +95,15 @@ async def _check_target(settings: Settings, manifest: BackupManifest, force: boo
                 else "Restore to another BYTHEBOOK_HOME, or give --force to put what is there "
                 "aside.",
             )
-        await library.store()
+        await _check_alone(library)
         return False
+
+
+async def _check_alone(library: Library) -> None:
+    """Another process would go on with files that are not there any more."""
+    store = make_exclusive_store(library.settings)
+    await store.open(library.embedder.dimension)
+    await store.close()
 
 
 async def _allowed(settings: Settings) -> list[dict[str, object]]:
@@ -114,8 +121,13 @@ async def _is_empty(engine: AsyncEngine) -> bool:
     return True
 
 
-def _index(settings: Settings) -> Path:
-    return settings.home / "index" / settings.collection
+def _checked(table: Table, row: dict[str, object]) -> dict[str, object]:
+    """A row that the database would take and nobody could read again is none."""
+    if table is keys:
+        ApiKey.model_validate({name: row[name] for name in row if name != "secret_hash"})
+    elif table is books:
+        check_book_id(str(row["book_id"]))
+    return row
 
 
 class _Restoring:
@@ -143,7 +155,7 @@ class _Restoring:
             ready = self.settings.model_copy(update={"home": self.ready})
             await self._points(ready)
             if not self.settings.qdrant_url and self.manifest.books:
-                moves[_index(ready)] = _index(self.settings)
+                moves[index_folder(ready)] = index_folder(self.settings)
             if self.manifest.has_calibrations:
                 calibrations = self.ready / CALIBRATIONS
                 calibrations.write_bytes(self.reader.archive.read(CALIBRATIONS))
@@ -214,8 +226,8 @@ class _Restoring:
         total = 0
         for line in self.reader.lines(table_part(table), LONGEST_ROW):
             try:
-                rows.append(row_from_json(table, json.loads(line)))
-            except WRONG as problem:
+                rows.append(_checked(table, row_from_json(table, json.loads(line))))
+            except (*WRONG, InputError) as problem:
                 raise self.reader.broken() from problem
             total += 1
             if len(rows) == ROWS:

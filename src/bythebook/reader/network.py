@@ -1,24 +1,52 @@
-"""The reader's network and tokenizer, loaded when first needed, once in a process."""
+"""The reader's network and tokenizer, and the stretches in which a passage is read."""
 
 from __future__ import annotations
 
 import json
 import math
-import threading
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
+from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from bythebook.embedding.embedder import encodable
-from bythebook.embedding.weights_file import WeightsPackage, checked_file
+from bythebook.embedding.onnx_model import OnnxModel, WeightsPackage, checked_file, encodable
 from bythebook.errors import ConfigurationError
-from bythebook.memory import give_back_freed
-from bythebook.reader.windows import windows
+from bythebook.language.segmentation import units_of
 
-if TYPE_CHECKING:
-    import onnxruntime  # type: ignore[import-untyped]
-    from tokenizers import Tokenizer
+# The network was trained on stretches of so many word pieces, each repeating the last of the one
+# before.
+WINDOW, OVERLAP = 320, 32
+
+
+def windows(length: int, size: int = WINDOW, overlap: int = OVERLAP) -> list[tuple[int, int]]:
+    """As few even stretches as hold all pieces, each repeating the end of the one before."""
+    if length <= size:
+        return [(0, length)]
+    count = -(-(length - overlap) // (size - overlap))
+    edges = [(length - overlap) * number // count for number in range(count + 1)]
+    return [(start, end + overlap) for start, end in pairwise(edges)]
+
+
+def evidence_units(text: str) -> list[tuple[int, int]]:
+    """Ranges of sentences, list items, table rows and code blocks, in reading order."""
+    return [(unit.start, unit.end) for unit in units_of(text) if unit.kind != "heading"]
+
+
+def unit_scores(
+    text: str, characters: Sequence[tuple[int, int]], likely: Sequence[float]
+) -> Iterator[tuple[int, int, float]]:
+    """Each unit with the mean of what is said of its word pieces."""
+    place = 0
+    for start, end in evidence_units(text):
+        while place < len(likely) and characters[place][0] < start:
+            place += 1
+        first = place
+        while place < len(likely) and characters[place][0] < end:
+            place += 1
+        if place > first:
+            yield start, end, sum(likely[first:place]) / (place - first)
+
 
 START, END = 101, 102
 LONGEST_ASKED, LONGEST_HEADING = 80, 24
@@ -39,7 +67,7 @@ class Scale:
 
 
 @dataclass(frozen=True)
-class Calibration:
+class ReaderCalibration:
     answers: Scale
     supports: Scale
     evidence: Scale
@@ -68,18 +96,16 @@ class Stretch:
     evidence: list[float]
 
 
-class Network:
-    """Loaded when first needed; any thread may use it. One stretch is read in one call and never
-    padded, so that what is said of it depends on nothing else."""
+class Network(OnnxModel):
+    """One stretch is read in one call and never padded, so that what is said of it depends on
+    nothing else."""
 
     def __init__(self, weights: Path, threads: int = 1) -> None:
-        self.weights, self.threads = weights, threads
-        self._loading = threading.Lock()
-        self._loaded: tuple[Tokenizer, onnxruntime.InferenceSession] | None = None
-        self._calibration: Calibration | None = None
+        super().__init__(weights, PACKAGE, threads)
+        self._calibration: ReaderCalibration | None = None
 
     @property
-    def calibration(self) -> Calibration:
+    def calibration(self) -> ReaderCalibration:
         if self._calibration is None:
             self._calibration = _calibration(self.weights)
         return self._calibration
@@ -118,12 +144,6 @@ class Network:
             evidence[0, first : first + end - start, 0].tolist(),
         )
 
-    def load(self) -> tuple[Tokenizer, onnxruntime.InferenceSession]:
-        with self._loading:
-            if self._loaded is None:
-                self._loaded = _open(self.weights, self.threads)
-            return self._loaded
-
 
 @cache
 def network(weights: Path, threads: int) -> Network:
@@ -142,28 +162,8 @@ def installed_weights() -> Path:
     return Path(WEIGHTS)
 
 
-def _calibration(folder: Path) -> Calibration:
+def _calibration(folder: Path) -> ReaderCalibration:
     file = checked_file("calibration.json", folder, PACKAGE)
     stored = json.loads(file.read_text(encoding="utf-8"))
     scales = {name: Scale(*stored[name]) for name in ("answers", "supports", "evidence")}
-    return Calibration(**scales, evidence_threshold=stored["evidence_threshold"])
-
-
-def _open(folder: Path, threads: int) -> tuple[Tokenizer, onnxruntime.InferenceSession]:
-    import onnxruntime
-    from tokenizers import Tokenizer
-
-    tokenizer = Tokenizer.from_file(str(checked_file("tokenizer.json", folder, PACKAGE)))
-    # A book that writes [SEP] means the word, not the mark.
-    tokenizer.encode_special_tokens = True
-    options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = threads
-    # Threads that wait must not keep the other work of a service from the cores.
-    options.add_session_config_entry("session.intra_op.allow_spinning", "0")
-    options.inter_op_num_threads = 1
-    options.enable_mem_pattern = False
-    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_ENABLE_BASIC
-    model = str(checked_file("model.onnx", folder, PACKAGE))
-    session = onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
-    give_back_freed()
-    return tokenizer, session
+    return ReaderCalibration(**scales, evidence_threshold=stored["evidence_threshold"])

@@ -10,13 +10,23 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Self, TypeVar
 
+from bythebook.embedding.embedder import Recent
 from bythebook.errors import ConfigurationError
 from bythebook.models.passage import Passage
-from bythebook.reader.network import Encoded, Network, Stretch, installed_weights, network
-from bythebook.reader.windows import unit_scores
+from bythebook.reader.network import (
+    Encoded,
+    Network,
+    Stretch,
+    installed_weights,
+    network,
+    unit_scores,
+)
 from bythebook.settings import Settings
 
 Result = TypeVar("Result")
+
+# A question or sentence, the headings above a text, and the text.
+Asked = tuple[str, str, str]
 
 # Above this another passage is not looked at for a better one. The network is never surer than
 # .81 that a passage answers.
@@ -46,6 +56,10 @@ class Reading:
     evidence: tuple[Evidence, ...]
 
 
+# Whether it answers, and where.
+Judged = tuple[float, tuple[Evidence, ...]]
+
+
 class Reader:
     """Judges passages with the network of bythebook-reader, one after the other: a passage gets
     all cores, so that the first verdict comes soon and the rest are often not needed."""
@@ -53,13 +67,15 @@ class Reader:
     def __init__(self, weights: Path, *, threads: int = 0) -> None:
         self._network: Network = network(weights, threads or os.cpu_count() or 1)
         self._pool = ThreadPoolExecutor(1, thread_name_prefix="reader")
+        self._readings = Recent(self._read)
+        self._supports = Recent(self._support)
 
     @classmethod
     def open(cls, settings: Settings) -> Self:
         """A reader that loads its network when first asked; an error where it is switched off."""
         if settings.reader == "off":
             raise ConfigurationError(
-                f"The reading model is switched off (BYTHEBOOK_READER=off). {WITHOUT}",
+                f"The reading model is turned off (BYTHEBOOK_READER=off). {WITHOUT}",
                 action="Remove BYTHEBOOK_READER, or set it to built-in.",
             )
         return cls(installed_weights(), threads=settings.embedding_threads)
@@ -87,32 +103,34 @@ class Reader:
         for sure, those behind it are left unread."""
         found: list[Reading] = []
         for number, passage in enumerate(passages):
-            found.append(await self._read(question, passage, number))
+            asked = question, headings_of(passage), text_of(passage)
+            found.append(Reading(number, *await self._readings.get(asked)))
             if found[-1].answers >= sure:
                 break
         return sorted(found, key=lambda reading: (-reading.answers, reading.number))
 
     async def supports(self, claim: str, text: str, heading: str = "") -> float:
         """How likely the text says what the claim says."""
-        _, stretches = await self._judge(claim, heading, text)
+        return await self._supports.get((claim, heading, text))
+
+    async def _support(self, asked: Asked) -> float:
+        _, stretches = await self._judge(asked)
         scale = self._network.calibration.supports
         return scale.probability(max(each.supports for each in stretches))
 
-    async def _read(self, question: str, passage: Passage | str, number: int) -> Reading:
-        encoded, stretches = await self._judge(question, headings_of(passage), text_of(passage))
+    async def _read(self, asked: Asked) -> Judged:
+        encoded, stretches = await self._judge(asked)
 
-        def reading() -> Reading:
+        def judged() -> Judged:
             scale = self._network.calibration.answers
             answers = scale.probability(max(each.answers for each in stretches))
-            return Reading(
-                number, answers, tuple(self._evidence(text_of(passage), encoded, stretches))
-            )
+            return answers, tuple(self._evidence(asked[-1], encoded, stretches))
 
-        return await self._in_thread(reading)
+        return await self._in_thread(judged)
 
-    async def _judge(self, asked: str, heading: str, text: str) -> tuple[Encoded, list[Stretch]]:
+    async def _judge(self, asked: Asked) -> tuple[Encoded, list[Stretch]]:
         net = self._network
-        encoded = await self._in_thread(lambda: net.encode(asked, heading, text))
+        encoded = await self._in_thread(lambda: net.encode(*asked))
         runs = [
             self._in_thread(lambda number=number: net.run(encoded, number))  # type: ignore[misc]
             for number in range(len(encoded.stretches))

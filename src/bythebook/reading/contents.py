@@ -9,10 +9,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from bythebook.reading.frontmatter import UNREADABLE, first_line
-from bythebook.reading.numbers import without_docusaurus_prefix
-from bythebook.reading.structured import load_yaml
-from bythebook.reading.toctree import Titled
+from bythebook.reading.converted import Titled
+from bythebook.reading.metadata import UNREADABLE, first_line, load_yaml
+from bythebook.reading.slugs import without_docusaurus_prefix
 
 FILES = ("_toc.yml", "_toc.yaml", "myst.yml")
 # Items of a Docusaurus sidebar: objects of JavaScript without others in them.

@@ -13,7 +13,7 @@ from bythebook.reading.source import LINE_BREAK, LINE_END, LINE_START
 Range = tuple[int, int]
 
 # `{note}`, `{admonition} Title`: what a fence holds that is no code.
-DIRECTIVE = re.compile(r"[ \t]*\{(?P<name>[A-Za-z][\w:.+-]*)\}[ \t]*(?P<title>[^\r\n]*)")
+DIRECTIVE = re.compile(r"[ \t]*\{(?P<name>[A-Za-z][\w:.+-]*)\}[ \t]*+(?P<title>[^\r\n]*+)")
 # Options below a directive's line, one for each line or as YAML between rules; a value over several
 # lines is text.
 OPTIONS = re.compile(
@@ -22,7 +22,7 @@ OPTIONS = re.compile(
     r"|(?:[ \t>]*:[\w-]+:[^\r\n]*(?:\r\n?|\n))+"
 )
 # Tags of a cell whose code the built page does not show; its output is in no source file.
-CODE_REMOVED = re.compile(r"\btags\b[^{}]{0,500}?\bremove[-_](?:cell|input)\b")
+CODE_REMOVED = re.compile(r"\btags\b(?:(?!\btags\b)[^{}]){0,500}?\bremove[-_](?:cell|input)\b")
 COLONS = re.compile(
     rf"{LINE_START}[ \t>]*:{{3,}}(?P<directive>\{{[A-Za-z][\w:.+-]*\}}[^\r\n]*)?[ \t]*{LINE_END}"
 )
@@ -47,14 +47,15 @@ DOCUMENTER = re.compile(r"[ \t]*@(?:meta|eval|setup|contents|index|docs|autodocs
 # Their argument is no title: a file, or a way to lay out the page.
 UNTITLED = frozenset("figure grid tab-set table only container class".split())
 ROLE = re.compile(
-    r"\{(?P<name>[A-Za-z][\w:.+-]*)\}(?P<ticks>`+)(?P<mark>[~!]?)(?P<text>[^`\r\n]+?)"
-    r"(?P<target>[ \t]*<[^<>`\r\n]+>)?(?P=ticks)(?!`)"
+    r"\{(?P<name>[A-Za-z][\w:.+-]*)\}(?P<ticks>`++)(?P<mark>[~!]?)(?P<text>[^`\r\n]+?)"
+    r"(?P<target>(?:(?<![ \t])[ \t]++)?<[^<>`\r\n]++>)?(?P=ticks)(?!`)"
 )
 # Roles that show words, not code.
 PROSE_ROLES = frozenset("ref doc term numref download abbr cite any guilabel sup sub p t".split())
 SHORTCODE = re.compile(
-    r"\{\{(?P<sign>[<%])-?[ \t]*/?[ \t]*(?P<name>[\w./-]+)"
-    r"(?P<arguments>(?:[^{}\"`]|\"[^\"\r\n]*\"|`[^`\r\n]*`){0,600}?)-?\s*/?\s*[>%]\}\}"
+    r"\{\{(?P<sign>[<%])-?[ \t]*+(?:/[ \t]*+)?(?P<name>[\w./-]++)"
+    r"(?P<arguments>(?:[^{}\"`]|\"[^\"\r\n]*+\"|`[^`\r\n]*+`){0,600}?)"
+    r"(?:-|(?<!\s))\s*+(?:/\s*+)?[>%]\}\}"
 )
 SHOWN_ARGUMENT = re.compile(r"\b(?:text|title|name)=(?:\"(?P<quoted>[^\"]*)\"|(?P<bare>[^\s\"]+))")
 STRING = re.compile(r"\"(?P<string>[^\"]*)\"")

@@ -1,11 +1,11 @@
-"""A page of the book as chunks."""
+"""A file of a book as chunks: looked at for the plan of an ingest, then read."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 from urllib.parse import quote
 
 from bythebook.models.chunk import (
@@ -20,19 +20,33 @@ from bythebook.models.chunk import (
     parent_id,
     tokens_of_words,
 )
-from bythebook.reading.addresses import with_anchor
-from bythebook.reading.blocks import parse_blocks
-from bythebook.reading.cutting import Cut, cut_sections
-from bythebook.reading.frontmatter import FrontMatter, Teaching, read_teaching
+from bythebook.reading.blocks import Section, parse_blocks, split_sections
+from bythebook.reading.chunking import Cut, cut_sections
+from bythebook.reading.head import Head, read_head
+from bythebook.reading.includes import Includes
 from bythebook.reading.layout import Book
-from bythebook.reading.manifest import MANIFEST
 from bythebook.reading.markup import Markup, subtract
-from bythebook.reading.placement import Placement
+from bythebook.reading.metadata import (
+    MANIFEST,
+    FrontMatter,
+    Teaching,
+    read_front_matter,
+    read_teaching,
+)
+from bythebook.reading.placement import Placement, with_anchor
 from bythebook.reading.readers import suffix_of
-from bythebook.reading.sections import Section, split_sections
-from bythebook.reading.source import Source, hash_text
+from bythebook.reading.source import Source, decode, hash_bytes, hash_text, read_page_bytes
 
-CLOSING_MARKS = ".,;:!?)]}"
+
+@dataclass(frozen=True)
+class Glance:
+    """What a plan needs of a file. One that has the hash that is known comes without its head.
+    `is_filled` says that it takes text from others."""
+
+    file_hash: str
+    is_filled: bool
+    head: Head | None = None
+    problems: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -42,6 +56,56 @@ class Document:
     source_file: str
     chunks: tuple[DocumentChunk, ...]
     problems: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Page:
+    """A file as it is now; it may have changed since the plan."""
+
+    file_hash: str
+    document: Document
+    head: Head
+
+
+class PageReader(Protocol):
+    """Whoever reads files: this process, or the sandbox."""
+
+    def glance(self, book: Book, file: str, max_bytes: int, known_hash: str) -> Glance: ...
+
+    def read(self, book: Book, file: str, placement: Placement, max_bytes: int) -> Page: ...
+
+    def close(self) -> None: ...
+
+
+class PlainReader:
+    """Reads in this process, without limits."""
+
+    def glance(self, book: Book, file: str, max_bytes: int, known_hash: str) -> Glance:
+        data, is_filled = read_page_bytes(Includes(book.top, book.root), file, max_bytes)
+        file_hash = hash_bytes(data)
+        if file_hash == known_hash:
+            return Glance(file_hash, is_filled)
+        source = decode(file, data)
+        head, problems = read_head(source.text, read_front_matter(source.text), source.contents)
+        return Glance(file_hash, is_filled, head, tuple(problems))
+
+    def read(self, book: Book, file: str, placement: Placement, max_bytes: int) -> Page:
+        # The Markdown parser is loaded only once there is something to parse.
+
+        data, _ = read_page_bytes(Includes(book.top, book.root), file, max_bytes)
+        source = decode(file, data)
+        front = read_front_matter(source.text)
+        head, _ = read_head(source.text, front, source.contents)
+        return Page(source.hash, read_document(book, source, front, placement), head)
+
+    def close(self) -> None:
+        """There is nothing to end."""
+
+
+PLAIN = PlainReader()
+
+
+CLOSING_MARKS = ".,;:!?)]}"
 
 
 @dataclass(frozen=True)
@@ -78,7 +142,7 @@ def read_document(book: Book, source: Source, front: FrontMatter, placement: Pla
             f"set language in {MANIFEST}"
         )
     if len(texts) == 1 and len(texts[0].text) < MIN_TEXT:
-        problems.append(f"it has only {len(texts[0].text)} characters of text and was left out")
+        problems.append(f"it has only {len(texts[0].text)} characters of text and was skipped")
         texts = []
     chunks = _chunks(book, source, placement, teaching, texts)
     return Document(source.path, tuple(chunks), tuple(problems))

@@ -9,14 +9,14 @@ import re
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from bythebook.reading.anchors import MAX_HEADING, plain_heading
-from bythebook.reading.frontmatter import FrontMatter, shorten
+from bythebook.reading.converted import Titled
+from bythebook.reading.metadata import FrontMatter, shorten
+from bythebook.reading.slugs import MAX_HEADING, plain_heading
 from bythebook.reading.source import BREAK, LINE_END, LINE_START
-from bythebook.reading.toctree import Titled
 
 TITLE = re.compile(
-    rf"{LINE_START} {{0,3}}(?:#[ \t]+(?P<atx>\S[^\r\n]*)|"
-    rf"(?P<setext>\S[^\r\n]*){BREAK}=+[ \t]*{LINE_END})"
+    rf"{LINE_START} {{0,3}}(?:#[ \t]++(?P<atx>\S[^\r\n]*+)|"
+    rf"(?P<setext>\S[^\r\n\ufeff]*+){BREAK}=++[ \t]*+{LINE_END})"
 )
 CLOSING_SHARPS = re.compile(r"(?:^|(?<=[ \t]))#+$")
 FENCE = re.compile(rf"{LINE_START}[ \t]*(?:```|~~~)(?!mdx-code-block)")
@@ -25,7 +25,10 @@ PARTIAL_IMPORT = re.compile(
     rf"{LINE_START}import\s+\w+\s+from\s+"
     r"['\"](\.{1,2}/[^'\"\r\n]{0,500}_[^'\"/\r\n]{1,100}\.mdx?)['\"]"
 )
-CODE_OR_TAG = re.compile(r"(`+)[^`]*\1|</?[A-Za-z][^<>]*>|<!--.*?-->|\{/\*.*?\*/\}")
+CODE_OR_TAG = re.compile(
+    r"(`{1,20})[^`]*+\1|</?[A-Za-z][^<>]*+>|<!--(?:(?!<!--).)*?-->"
+    r"|\{/\*(?:(?!\{/\*).)*?\*/\}"
+)
 MAX_NUMBER = 9999
 FURTHEST = 1e300
 

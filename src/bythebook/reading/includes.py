@@ -22,20 +22,24 @@ MOST_CHARACTERS, MOST_TOGETHER = 200_000, 1_000_000
 # Folders that generators look for included files in.
 FOLDERS = ("", *"includes _includes snippets _snippets src docs assets examples".split())
 
-END = r"[ \t]*(?=\r?$)"
-PATH = r"[^\s\"'<>|*{}:]+"
+END = r"[ \t]*+(?=\r?$)"
+PATH = r"[^\s\"'<>|*{}:]++"
+# The same before an end that may follow at once: one of its signs is no end by itself.
+PATH_BEFORE_END = r"(?:[^\s\"'<>|*{}:!%]|[!%](?!\}))++"
 MDBOOK = re.compile(
-    rf"\{{\{{#(?P<how>include|rustdoc_include|playground|playpen)[ \t]+(?P<path>{PATH})"
-    r"(?::(?P<part>[\w:.-]*))?[^}\r\n]*\}\}"
+    rf"\{{\{{#(?P<how>include|rustdoc_include|playground|playpen)[ \t]++(?P<path>{PATH})"
+    r"(?::(?P<part>[\w:.-]*+))?+[^{}\r\n]*+\}\}"
 )
 SNIPPET = re.compile(
-    r"^(?P<indent>[ \t]*)(?:"
-    rf"-{{1,3}}8<-{{1,3}}[ \t]+[\"'](?P<path>{PATH})(?::(?P<part>[\w:.-]*))?[\"']|"
-    rf"\{{[!*][ \t]*(?P<other>{PATH})(?:[ \t]+(?P<more>[^}}\r\n]*?))?[ \t]*[!*]\}}|"
-    r"<<<[ \t]*(?P<vite>[@\w./-]+)[^\r\n]*|"
-    rf"\{{\{{[<%][ \t]*include[ \t]+(?:file=)?[\"']?(?P<hugo>{PATH})[\"']?[ \t]*[>%]\}}\}}"
-    r"|\{\{[<%][ \t]*code(?:_sample|new)?[ \t][^}\r\n]*?"
-    rf"file=\"(?P<code>{PATH})\"[^}}\r\n]*\}}\}}"
+    r"^(?P<indent>[ \t]*+)(?:"
+    rf"-{{1,3}}8<-{{1,3}}[ \t]++[\"'](?P<path>{PATH})(?::(?P<part>[\w:.-]*+))?[\"']|"
+    rf"\{{[!*][ \t]*+(?P<other>{PATH_BEFORE_END})"
+    r"(?:[ \t]++(?P<more>[^}\r\n]*+)(?<=[!*])|[!*])\}|"
+    r"<<<[ \t]*+(?P<vite>[@\w./-]++)[^\r\n]*+|"
+    rf"\{{\{{[<%][ \t]*+include[ \t]++(?:file=)?[\"']?(?P<hugo>{PATH_BEFORE_END})"
+    r"[\"']?[ \t]*+[>%]\}\}"
+    rf"|\{{\{{[<%][ \t]*+code(?:_sample|new)?[ \t](?=[^}}\r\n]*+\}}\}}{END})[^}}\r\n]*?"
+    rf"file=\"(?P<code>{PATH})\"[^}}\r\n]*+\}}\}}"
     rf"){END}",
     re.MULTILINE,
 )
@@ -46,19 +50,20 @@ MYST = re.compile(
     re.MULTILINE,
 )
 RST = re.compile(
-    r"^(?P<indent>[ \t]*)\.\.[ \t]+(?P<how>include|literalinclude)::"
-    r"[ \t]+(?P<path>[^\s<>|*{}]+)[ \t]*"
-    rf"(?P<options>(?:\r?\n(?P=indent)[ \t]+:[\w-]+:[^\r\n]*)*){END}",
+    r"^(?P<indent>[ \t]*+)\.\.[ \t]++(?P<how>include|literalinclude)::"
+    r"[ \t]++(?P<path>[^\s<>|*{}]++)[ \t]*+"
+    rf"(?P<options>(?:\r?\n(?P=indent)[ \t]++:[\w-]++:[^\r\n]*+)*){END}",
     re.MULTILINE,
 )
-OPTION = re.compile(r":?([\w-]+):[ \t]*([^\n]*)")
+OPTION = re.compile(r"(?<![\w-]):?([\w-]++):[ \t]*+([^\n]*+)")
 LINES_OF = re.compile(r"\bln\[([\d:,]+)\]")
 ANCHOR = re.compile(r"^.*\bANCHOR(?:_END)?:\s*[\w-]+.*\n?", re.MULTILINE)
 ANCHOR_LINE = re.compile(r"\b(?P<how>ANCHOR_END|ANCHOR|start|end):[ \t]*(?P<name>[\w.-]+)")
 # mdBook's orders beside includes, and a fence that nothing was put in.
-LEFT_OVER = re.compile(r"\{\{#[a-z_]+[^}\r\n]*\}\}")
+LEFT_OVER = re.compile(r"\{\{#[a-z_][^{}\r\n]*+\}\}")
 EMPTY_FENCE = re.compile(
-    r"^(?P<indent>[ \t]*)(?P<mark>`{3,}|~{3,})[^\n`]*\n(?:[ \t]*\n)*(?P=indent)(?P=mark)[ \t]*$",
+    r"^(?P<indent>[ \t]*+)(?P<mark>`{3,}+|~{3,}+)[^\n`]*+\n(?:[ \t]*+\n)*+(?P=indent)(?P=mark)"
+    r"[ \t]*+$",
     re.MULTILINE,
 )
 LANGUAGES = {"py": "python", "rs": "rust", "js": "javascript", "ts": "typescript", "sh": "bash"}

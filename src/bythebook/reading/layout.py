@@ -14,14 +14,19 @@ from urllib.parse import unquote
 import yaml
 
 from bythebook.errors import InputError
-from bythebook.models.book_id import check_book_id
-from bythebook.reading.anchors import Flavor
+from bythebook.models.values import check_book_id
 from bythebook.reading.contents import file_titles, nav_titles
-from bythebook.reading.frontmatter import UNREADABLE, first_line
-from bythebook.reading.manifest import MANIFEST, Manifest, read_manifest
-from bythebook.reading.numbers import humanise
+from bythebook.reading.metadata import (
+    MANIFEST,
+    UNREADABLE,
+    Manifest,
+    first_line,
+    load_toml,
+    load_yaml,
+    read_manifest,
+)
 from bythebook.reading.readers import FORMATS
-from bythebook.reading.structured import load_toml, load_yaml
+from bythebook.reading.slugs import Flavor, humanise
 
 MARKDOWN_SUFFIXES = (".md", ".mdx", ".markdown")
 PAGE_SUFFIXES = (*MARKDOWN_SUFFIXES, *FORMATS)
@@ -29,9 +34,11 @@ IGNORED_FOLDERS = frozenset({"node_modules", "__pycache__", "venv", "site-packag
 GENERIC_FOLDERS = frozenset({"docs", "doc", "src", "content", "book", "pages", "files"})
 SUMMARY = "SUMMARY.md"
 SUMMARY_LINE = re.compile(
-    r"^(?P<indent>[ \t]*)(?P<item>[-*+][ \t]+)?\[(?P<title>.*?)\]\(<?(?P<link>[^)<>\n]+?)>?\)", re.M
+    r"^(?P<indent>[ \t]*)(?P<item>[-*+][ \t]+)?\[(?P<title>.*?)\]"
+    r"\(<?(?P<link>(?:(?!\]\()[^)<>\n])++)>?\)",
+    re.M,
 )
-SUMMARY_PART = re.compile(r"^#[ \t]+(?P<title>.+?)[ \t]*$", re.M)
+SUMMARY_PART = re.compile(r"^#[ \t]++(?P<title>.+)$", re.M)
 
 
 @dataclass(frozen=True)
@@ -102,7 +109,7 @@ def find_book(path: Path, book_id: str | None = None) -> Book:
     titles |= {entry.source_file: entry.title for entry in contents}
     if not files:
         raise InputError(
-            f"There is no page of a book in {path}.",
+            f"There are no pages of a book in {path}.",
             action=f"Give a folder with {', '.join(PAGE_SUFFIXES)} files.",
         )
     return Book(
@@ -269,11 +276,11 @@ def _find_pages(root: Path) -> tuple[list[str], list[str]]:
                 folders.append(path)
             elif entry.name.lower().endswith(PAGE_SUFFIXES):
                 if path != path.encode("utf-8", "ignore").decode("utf-8"):
-                    problems.append(f"{path!r} has a name that is not UTF-8 and was left out")
+                    problems.append(f"{path!r} has a name that is not UTF-8 and was skipped")
                 elif link and not _leads_into(link, root):
-                    problems.append(f"{path} is a link that leads out of the book or nowhere")
+                    problems.append(f"{path} is a link that leads out of the book, or to nothing")
                 elif not entry.is_file():
-                    problems.append(f"{path} is a pipe, socket or device and was left out")
+                    problems.append(f"{path} is a pipe, socket or device and was skipped")
                 else:
                     files.append(path)
         unvisited += reversed(folders)
@@ -309,10 +316,11 @@ def _read_summary(root: Path, files: Sequence[str]) -> list[Entry]:
         text = (root / SUMMARY).read_text(encoding="utf-8", errors="replace")
     except OSError as problem:
         raise InputError(
-            f"{SUMMARY} can't be read: {problem.strerror}.", action="Check the file and its rights."
+            f"{SUMMARY} can't be read: {problem.strerror}.",
+            action="Check the file and its permissions.",
         ) from problem
     known = set(files)
-    parts = [(found.start(), found["title"]) for found in SUMMARY_PART.finditer(text)]
+    parts = [(found.start(), found["title"].rstrip(" \t")) for found in SUMMARY_PART.finditer(text)]
     first = SUMMARY_LINE.search(text)
     if parts and (not first or parts[0][0] < first.start()):  # the title of the summary itself
         parts.pop(0)

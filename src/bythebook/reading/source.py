@@ -13,10 +13,9 @@ from functools import cached_property
 from pathlib import Path
 
 from bythebook.errors import InputError
-from bythebook.reading.converted import Place
+from bythebook.reading.converted import SourcePlace, Titled, toctrees
 from bythebook.reading.includes import Includes
 from bythebook.reading.readers import WITH_PICTURES, convert, suffix_of
-from bythebook.reading.toctree import Titled, toctrees
 
 # The line breaks markdown-it knows; str.splitlines() knows more and would shift every offset.
 LINE_BREAK = re.compile(r"\r\n|\n|\r")
@@ -40,7 +39,7 @@ class Source:
     path: str
     text: str
     hash: str
-    places: tuple[Place, ...] = ()
+    places: tuple[SourcePlace, ...] = ()
     clean: bool = False
     chaptered: bool = False
     language: str | None = None
@@ -59,10 +58,10 @@ class Source:
     def line_of_offset(self, offset: int) -> int:
         return bisect_right(self.line_starts, offset) - 1
 
-    def place_at(self, offset: int) -> Place | None:
+    def place_at(self, offset: int) -> SourcePlace | None:
         return next(iter(self.places_in(offset, offset + 1)), None)
 
-    def places_in(self, start: int, end: int) -> tuple[Place, ...]:
+    def places_in(self, start: int, end: int) -> tuple[SourcePlace, ...]:
         """The place where the range begins, and those that begin in it."""
         first = bisect_right(self.places, start, key=lambda place: place.start)
         last = bisect_left(self.places, end, key=lambda place: place.start)
@@ -151,5 +150,6 @@ def read_bytes(root: Path, path: str, max_bytes: int) -> bytes:
         return file.read_bytes()
     except OSError as problem:
         raise InputError(
-            f"{path} can't be read: {problem.strerror}.", action="Check the file and its rights."
+            f"{path} can't be read: {problem.strerror}.",
+            action="Check the file and its permissions.",
         ) from problem

@@ -14,7 +14,7 @@ SPACE = re.compile(r"\s*")
 BLANK_LINE = re.compile(rf"{BREAK}[ \t]*{BREAK}")
 BRACKET_OR_STRING = re.compile(r"[\"'`{}\[\]()]|/\*")
 END_OF_STRING = {
-    quote: re.compile(rf"(?:[^\\{quote}{ends}]|\\.)*+{quote}", re.DOTALL)
+    quote: re.compile(rf"(?:[^\\{quote}{ends}]|\\.)*+(?P<quote>{quote}?)", re.DOTALL)
     for quote, ends in (('"', r"\r\n"), ("'", r"\r\n"), ("`", ""))
 }
 STATEMENT_PART = re.compile(rf"[\"'`{{\[(]|/\*|{BREAK}[ \t]*(?:{BREAK}|\Z)")
@@ -102,7 +102,8 @@ class TagReader:
                 limit = end if self.unclosed < MAX_UNCLOSED else min(end, position + MAX_TAG)
                 closed = self._end_of_braces(found.start(), limit)
             else:
-                closed = _end_of_opaque(self.text, mark, position, end)
+                closed, is_closed = _end_of_opaque(self.text, mark, position, end)
+                closed = closed if is_closed else -1
             if closed < 0:
                 unclosed.add(mark)
             position = max(position, closed)
@@ -129,13 +130,20 @@ def end_of_braces(text: str, start: int, limit: int) -> int:
     """Where the bracket at `start` closes, minding nested ones and strings; -1 if it does not."""
     depth = 0
     position = start
+    # Up to where a quotation mark begins no string: what an earlier one did not find is not there.
+    unclosed: dict[str, int] = {}
     while found := BRACKET_OR_STRING.search(text, position, limit):
         mark, position = found[0], found.end()
         if mark == "/*" or mark in END_OF_STRING:
-            closed = _end_of_opaque(text, mark, position, limit)
-            if closed < 0 and mark == "/*":
+            if found.start() < unclosed.get(mark, 0):
+                continue
+            after, is_closed = _end_of_opaque(text, mark, position, limit)
+            if is_closed:
+                position = after
+            elif mark == "/*":
                 return -1
-            position = max(position, closed)
+            else:
+                unclosed[mark] = after
         elif mark in "{[(":
             depth += 1
         else:
@@ -145,13 +153,14 @@ def end_of_braces(text: str, start: int, limit: int) -> int:
     return -1
 
 
-def _end_of_opaque(text: str, mark: str, start: int, limit: int) -> int:
-    """Where the string or comment whose first mark ends at `start` closes; -1 if it does not."""
+def _end_of_opaque(text: str, mark: str, start: int, limit: int) -> tuple[int, bool]:
+    """Where the string or comment whose first mark ends at `start` ends, and whether it is closed
+    there."""
     if mark == "/*":
         closed = text.find("*/", start, limit)
-        return closed + 2 if closed >= 0 else -1
+        return (closed + 2, True) if closed >= 0 else (limit, False)
     found = END_OF_STRING[mark].match(text, start, limit)
-    return found.end() if found else -1
+    return (found.end(), bool(found["quote"])) if found else (limit, False)
 
 
 def _match_end(pattern: re.Pattern[str], text: str, position: int, limit: int) -> int:

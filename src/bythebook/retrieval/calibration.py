@@ -1,30 +1,33 @@
-"""From raw evidence to numbers between 0 and 1 that mean the same with every embedder."""
+"""From raw evidence to scores that mean the same with every embedder, and to levels."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
-from functools import cache
+from dataclasses import asdict, dataclass, field, replace
+from functools import cache, lru_cache
 from importlib import resources
-from math import exp, log
+from itertools import accumulate
+from math import exp, hypot, log
 from pathlib import Path
 
 from bythebook.errors import ConfigurationError
-from bythebook.retrieval.coverage import FEATURES, SIGNS, Features
+from bythebook.models.chunk import Background, BookInfo
+from bythebook.models.passage import ConfidenceMetrics, Passage, level_of
+from bythebook.retrieval.answerability import FEATURES, LOOKED_AT, SIGNS, Features
 
 # The embedder whose calibration serves those that were never fitted.
 BUILT_IN = "all-MiniLM-L6-v2"
 # Where a person's own calibrations are kept, below the data folder.
 FILE = "calibrations.json"
-# How far a passage's score may stand from the question's for a difference of 1 in evidence, in
-# log-odds. Small: the scores of one search carry what is known of the question.
-SPREAD = 0.8
-# The passage, counted from 0, whose score is the question's. S4 takes two or three passages above
-# the threshold for an answer, also where one alone holds it.
-ANCHOR = 2
+# How fast a passage's share in what the best one says falls with its evidence: .1 less leaves
+# about half of it.
+SPREAD = 6.0
+# By so much the mean of a question that seems just answered lies above the threshold, so that the
+# order of its passages can be seen.
+LEAST_ABOVE = 0.04
 SUREST = 0.999
-# S4's default: from this score on a passage counts.
+# The default: from this score on a passage counts.
 THRESHOLD = 0.7
 # As covered as a question may seem whose best passage has nothing to do with it.
 FAR = 0.1
@@ -66,10 +69,10 @@ class Calibration:
         sure = self.bias + sum(self.weights[name] * values[name] for name in FEATURES)
         return min(sure, log_odds(FAR)) if features.cosine < self.least_cosine else sure
 
-    def coverage(self, features: Features, demanded: float = 0.0) -> float:
+    def coverage(self, features: Features, raised_threshold: float = 0.0) -> float:
         """How much speaks for the book's answering the question, as a probability of the model;
-        `demanded` is what this book asks for beyond the usual, in log-odds."""
-        sure = logistic(self.log_odds(features) - demanded)
+        `raised_threshold` is what this book asks for beyond the usual, in log-odds."""
+        sure = logistic(self.log_odds(features) - raised_threshold)
         return min(max(sure, 1 - SUREST), SUREST)
 
     def shown(self, coverage: float) -> float:
@@ -79,16 +82,17 @@ class Calibration:
             coverage if sure <= threshold else logistic(threshold + self.slope * (sure - threshold))
         )
 
-    def scores(self, coverage: float, strengths: Sequence[float], anchor: float) -> list[float]:
-        """Scores of passages from the question's coverage and each one's evidence: in their order
-        and close together; one with the evidence `anchor` has what is shown of the coverage."""
-        middle = log_odds(coverage)
-        return [self.shown(logistic(middle + SPREAD * (each - anchor))) for each in strengths]
-
-
-def anchor_of(strengths: Sequence[float]) -> float:
-    """The evidence at which the scores of a search hang; `strengths` are best first."""
-    return strengths[min(ANCHOR, len(strengths) - 1)] if strengths else 0.0
+    def scores(self, coverage: float, strengths: Sequence[float]) -> list[float]:
+        """Scores of passages in their order, from the question's coverage and what speaks for each.
+        Where the book seems to answer, all pass the threshold and the mean of the first ones is
+        what is shown of the coverage; where not, none passes and the first has the coverage."""
+        shares = [exp(SPREAD * (each - strengths[0])) for each in accumulate(strengths, min)]
+        if coverage < THRESHOLD:
+            return [coverage * share for share in shares]
+        best = shares[:LOOKED_AT]
+        mean = max(self.shown(coverage) - THRESHOLD, LEAST_ABOVE)
+        above = mean * len(best) / sum(best) if best else 0.0
+        return [THRESHOLD + min(above, 1 - THRESHOLD) * share for share in shares]
 
 
 def logistic(value: float) -> float:
@@ -102,10 +106,12 @@ def log_odds(probability: float) -> float:
 @cache
 def calibration_for(model: str, home: Path | None = None) -> Calibration:
     """The calibration of this embedder: the person's own in `home`, else the one that ships. An
-    embedder that was never fitted gets that of the built-in one."""
+    embedder that was never fitted gets that of the built-in one, less what it says of a cosine
+    alone: the reader decides, whatever the vectors."""
     own = read_calibrations(home / FILE) if home is not None and (home / FILE).exists() else {}
     shipped = _shipped()
-    return own.get(model) or shipped.get(model) or shipped[BUILT_IN]
+    unfitted = replace(shipped[BUILT_IN], model=model, least_cosine=-1.0)
+    return own.get(model) or shipped.get(model) or unfitted
 
 
 def read_calibrations(file: Path) -> dict[str, Calibration]:
@@ -138,3 +144,76 @@ def _shipped() -> dict[str, Calibration]:
 
 def _parse(text: str) -> dict[str, Calibration]:
     return {entry["model"]: Calibration(**entry) for entry in json.loads(text)}
+
+
+QUESTIONS = "background_questions.txt"
+# A book of fewer passages can't be about everything.
+LEAST_PASSAGES = 30
+# It is measured again once the number of passages has changed by this share.
+CHANGED = 0.1
+# The everyday question, as a share of all, that must not seem covered.
+QUANTILE = 0.9
+# The most that may be demanded above the threshold, in log-odds: an encyclopaedia does answer.
+MOST = 1.0
+
+
+@cache
+def everyday_questions() -> tuple[str, ...]:
+    text = (resources.files("bythebook.retrieval") / QUESTIONS).read_text("utf-8")
+    return tuple(line.strip() for line in text.splitlines() if line.strip())
+
+
+def is_due(book: BookInfo) -> bool:
+    """Whether the book has to be measured, or measured again."""
+    if book.total_chunks < LEAST_PASSAGES:
+        return False
+    known = book.background
+    return known is None or abs(book.total_chunks - known.passages) > CHANGED * known.passages
+
+
+def background_of(passages: int, seen: Sequence[Features]) -> Background:
+    rows = tuple((one.cosine, one.evidence, one.missing) for one in seen)
+    return Background(passages=passages, evidence=rows)
+
+
+@lru_cache(maxsize=100)  # of each book, for every question
+def raised_threshold(calibration: Calibration, background: Background | None) -> float:
+    """How much more than usual the evidence must say in this book, in log-odds."""
+    if background is None:
+        return 0.0
+    seen = sorted(calibration.log_odds(Features(*row)) for row in background.evidence)
+    nearly_highest = seen[min(int(QUANTILE * len(seen)), len(seen) - 1)]
+    return min(max(nearly_highest - log_odds(THRESHOLD), 0.0), MOST)
+
+
+def assess(passages: Sequence[Passage]) -> ConfidenceMetrics:
+    """How sure the book can answer from these passages."""
+    scores = [passage.score for passage in passages]
+    average = sum(scores) / len(scores) if scores else 0.0
+    level = level_of(average, len(scores))
+    return ConfidenceMetrics(
+        average_similarity=average,
+        min_similarity=min(scores, default=0.0),
+        max_similarity=max(scores, default=0.0),
+        num_chunks=len(scores),
+        chunk_diversity=diversity([p.vector for p in passages if p.vector is not None]),
+        confidence_level=level,
+        should_answer=level != "insufficient",
+    )
+
+
+def diversity(vectors: Sequence[Sequence[float]]) -> float:
+    """1 − the mean cosine of every pair; 0 where there is no pair."""
+    count = len(vectors)
+    if count < 2:
+        return 0.0
+    units = [_unit(vector) for vector in vectors]
+    # The square of their sum holds every pair twice, and each of them with itself once.
+    length = hypot(*map(sum, zip(*units, strict=True)))
+    mean = (length * length - count) / (count * (count - 1))
+    return min(max(1.0 - mean, 0.0), 1.0)
+
+
+def _unit(vector: Sequence[float]) -> list[float]:
+    length = hypot(*vector)
+    return [number / length for number in vector]

@@ -10,10 +10,9 @@ from itertools import compress
 from typing import TYPE_CHECKING, Literal
 
 from bythebook.errors import InputError
-from bythebook.models.book import Background
-from bythebook.retrieval.background import demanded
-from bythebook.retrieval.calibration import THRESHOLD, Calibration, log_odds
-from bythebook.retrieval.coverage import FEATURES, SIGNS, Coverage
+from bythebook.models.chunk import Background
+from bythebook.retrieval.answerability import FEATURES, SIGNS, Answerability
+from bythebook.retrieval.calibration import THRESHOLD, Calibration, log_odds, raised_threshold
 
 if TYPE_CHECKING:
     import numpy as np
@@ -30,7 +29,7 @@ RIDGE = 1.0
 STEPS = 50
 # How far the threshold then leans towards answering, in log-odds. What is let through is judged
 # once more by whoever writes the answer and by the verification; a refusal is final.
-LEAN = 0.2
+TOWARDS_ANSWERING = 0.2
 # The farthest that the bias may be moved to where both kinds of error are equally frequent.
 LONGEST_SHIFT = 1.5
 # What the slope is chosen from.
@@ -45,7 +44,7 @@ class Example:
     book: str
     question: str
     kind: Kind
-    evidence: Coverage
+    evidence: Answerability
     found: bool | None = None
     background: Background | None = None
 
@@ -59,7 +58,7 @@ class Example:
         return self.covered and self.found is not False
 
     def coverage(self, calibration: Calibration) -> float:
-        more = demanded(calibration, self.background)
+        more = raised_threshold(calibration, self.background)
         return calibration.coverage(self.evidence.features, more)
 
 
@@ -78,7 +77,7 @@ def fit(
     book_weights: Mapping[str, float] | None = None,
     balanced_on: Collection[str] = (),
 ) -> Fit:
-    """A calibration for the embedder of `before`. Its bias puts S4's threshold where both errors,
+    """A calibration for the embedder of `before`. Its bias puts the threshold where both errors,
     refusing what is covered and answering what is not, are equally frequent on held-out folds
     (those of the books of `balanced_on`, or of all), and a little towards answering. Its slope is
     the one by which the confidence of answers to covered and nearly covered questions is nearest to
@@ -104,7 +103,7 @@ def fit(
         list(compress(weights, judges)),
     )
     shift = log_odds(THRESHOLD) - log_odds(point)
-    shift = min(max(shift, -LONGEST_SHIFT), LONGEST_SHIFT) + LEAN
+    shift = min(max(shift, -LONGEST_SHIFT), LONGEST_SHIFT) + TOWARDS_ANSWERING
     held_out = [
         example.coverage(replace(model, bias=model.bias + shift))
         for model, example in zip(models, examples, strict=True)

@@ -1,17 +1,95 @@
-"""The pages that open a book: where it says what it is about, and for whom.
-
-"What is Julia?", asked of Julia's manual, has no word that tells one passage from another.
-"""
+"""Questions about the book itself, and typing errors set right by the book's own words."""
 
 from __future__ import annotations
 
+import asyncio
 import re
+from collections import Counter
+from collections.abc import Callable, Iterable
 
-from bythebook.index.models import FieldCondition, Filter, MatchAny
+from rapidfuzz.distance import OSA
+
+from bythebook.index.qdrant_models import FieldCondition, Filter, MatchAny
 from bythebook.index.store import VectorStore
 from bythebook.ingestion.points import all_points, book_filter
+from bythebook.models.chunk import BookInfo
 from bythebook.models.passage import Passage
-from bythebook.retrieval.context import passage_of_record
+from bythebook.retrieval.neighbours import passage_of_record
+from bythebook.retrieval.query import is_everyday
+
+# As somebody types a plain word; what has digits, underscores or capitals inside is a name.
+PLAIN = re.compile(r"(?<![\w`./-])[A-Za-z][a-z]{3,}(?![\w`/]|[.-]\w)")
+BOOK_WORD = re.compile(r"(?<![\w./-])[A-Za-z][a-z]{3,}(?![\w/])")
+# Letters that may be wrong in a word of this length.
+SLIPS = ((8, 2), (4, 1))
+PAGE = 500
+# Books whose words are remembered.
+MOST_BOOKS = 16
+
+
+class Spelling:
+    """The words of each book, read when a question first needs them."""
+
+    def __init__(self, store: VectorStore) -> None:
+        self._store = store
+        self._books: dict[str, tuple[object, Counter[str]]] = {}
+
+    async def corrected(
+        self, question: str, book: BookInfo, is_unknown: Callable[[str], bool]
+    ) -> str:
+        """The question with its typing errors set right. `is_unknown` says of a word whether it
+        stands nowhere in the book."""
+        unknown = {
+            word
+            for word in PLAIN.findall(question)
+            if is_unknown(word) and not is_everyday(word.lower())
+        }
+        if not unknown:
+            return question
+        words = await self._words(book)
+        right = await asyncio.to_thread(lambda: {w: nearest(w, words) for w in unknown})
+        return PLAIN.sub(lambda found: right.get(found[0]) or found[0], question)
+
+    async def _words(self, book: BookInfo) -> Counter[str]:
+        state = (book.total_chunks, book.last_full_ingest, book.last_incremental_update)
+        known_state, words = self._books.get(book.book_id, (None, Counter()))
+        if known_state != state:
+            words = Counter()
+            offset: str | None = None
+            selection: Filter = book_filter(book.book_id)
+            while True:
+                page, offset = await self._store.scroll(
+                    selection, PAGE, offset, with_payload=["text"]
+                )
+                texts = [record.payload["text"] for record in page if record.payload]
+                words.update(await asyncio.to_thread(lambda texts=texts: spelled_words(texts)))  # type: ignore[misc]
+                if offset is None:
+                    break
+            if len(self._books) >= MOST_BOOKS:
+                self._books.pop(next(iter(self._books)))
+            self._books[book.book_id] = (state, words)
+        return words
+
+
+def spelled_words(texts: Iterable[str]) -> Counter[str]:
+    return Counter(word.lower() for text in texts for word in BOOK_WORD.findall(text))
+
+
+def nearest(word: str, words: Counter[str]) -> str | None:
+    """The word of the book that was meant: fewest slips, letters exchanged before others put in
+    their place, then the most frequent."""
+    wrong = word.lower()
+    slips = next(most for length, most in SLIPS if len(wrong) >= length)
+    near = [
+        (distance, sorted(other) != sorted(wrong), -count, other)
+        for other, count in words.items()
+        if other[0] == wrong[0]
+        and abs(len(other) - len(wrong)) <= slips
+        and (distance := OSA.distance(wrong, other, score_cutoff=slips)) <= slips
+        and (count > 1 or is_everyday(other))
+    ]
+    return min(near)[-1] if near else None
+
 
 THIS_BOOK = re.compile(
     r"\b(?:this|the) (?:book|course|guide|manual|documentation|docs|tutorial|textbook|handbook)\b",
@@ -19,9 +97,9 @@ THIS_BOOK = re.compile(
 )
 # "So what exactly is Hatch?", "What does Nikola do?"
 WHAT_IS = re.compile(
-    r"\bwhat(?:['’]s|\s+(?:[a-z]+\s+)?(?:is|are|does))\s+(?:an?\s+|the\s+)?"
+    r"\bwhat(?:['’]s|\s++(?:[a-z]++\s++)?(?:is|are|does))\s++(?:an?\s++|the\s++)?"
     r"(?P<thing>[\w .+#-]{2,40}?)"
-    r"\s*(?:[?,!]|$|\b(?:and|for|used|about|do|exactly|actually|anyway)\b)",
+    r"\s*+(?:[?,!]|$|\b(?:and|for|used|about|do|exactly|actually|anyway)\b)",
     re.IGNORECASE,
 )
 WORD = re.compile(r"\w+")

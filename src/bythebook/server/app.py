@@ -1,4 +1,4 @@
-"""The HTTP service: routes over what the library and the assistant do, and nothing of its own."""
+"""The HTTP app: its routes and middlewares."""
 
 from __future__ import annotations
 
@@ -10,26 +10,28 @@ from fastapi import FastAPI
 from fastapi.routing import APIRoute
 
 from bythebook import __version__
+from bythebook.server.auth import KeyMiddleware
 from bythebook.server.body import BodyLimit
-from bythebook.server.crowd import CrowdLimit
-from bythebook.server.envelope import Envelope
-from bythebook.server.key_first import KeyFirst
+from bythebook.server.concurrency import ConcurrencyLimit, RequestSlots
+from bythebook.server.error_responses import handle_problems
 from bythebook.server.metrics import Metrics
+from bythebook.server.middleware import RequestMiddleware
 from bythebook.server.origins import CrossOrigin, listed_origins
-from bythebook.server.problems import handle_problems
 from bythebook.server.routes import (
-    admin,
-    books,
-    chat,
-    feedback,
-    ingestion,
-    mcp,
-    openai,
-    operations,
-    pages,
-    passages,
-    platforms,
-    sessions,
+    admin_book_routes,
+    admin_routes,
+    admin_setup_routes,
+    books_routes,
+    chat_routes,
+    ingestion_routes,
+    llms_routes,
+    mcp_routes,
+    openai_routes,
+    operation_routes,
+    page_routes,
+    passages_routes,
+    platforms_routes,
+    session_routes,
 )
 from bythebook.server.service import Service, open_service
 from bythebook.settings import Settings
@@ -42,19 +44,21 @@ listens to its own machine only, none is needed. Every error has the same body (
 `/v1` that of OpenAI's API (`CompletionProblem`). Every response names its request in
 `X-Request-ID`. Programs that speak the Model Context Protocol find it at `/mcp`.
 """
-PARTS = (
-    chat,
-    feedback,
-    sessions,
-    books,
-    passages,
-    openai,
-    mcp,
-    platforms,
-    ingestion,
-    admin,
-    operations,
-    pages,
+ROUTE_MODULES = (
+    chat_routes,
+    session_routes,
+    books_routes,
+    llms_routes,
+    passages_routes,
+    openai_routes,
+    mcp_routes,
+    platforms_routes,
+    ingestion_routes,
+    admin_routes,
+    admin_book_routes,
+    admin_setup_routes,
+    operation_routes,
+    page_routes,
 )
 
 
@@ -65,10 +69,10 @@ def make_app(settings: Settings, service: Service | None = None) -> FastAPI:
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         if service is not None:
-            async with mcp.running_mcp(app):
+            async with mcp_routes.running_mcp(app):
                 yield
             return
-        async with open_service(settings, metrics) as opened, mcp.running_mcp(app):
+        async with open_service(settings, metrics) as opened, mcp_routes.running_mcp(app):
             app.state.service = opened
             yield
 
@@ -79,25 +83,28 @@ def make_app(settings: Settings, service: Service | None = None) -> FastAPI:
         docs_url=None,
         redoc_url=None,
         lifespan=lifespan,
-        generate_unique_id_function=_name_of,
+        generate_unique_id_function=_operation_id,
         redirect_slashes=False,
     )
     app.state.service = service
-    app.openapi = lambda: _described(app)  # type: ignore[method-assign]
-    for part in PARTS:
-        app.include_router(part.router)
-    handle_problems(app)
+    app.openapi = lambda: _openapi(app)  # type: ignore[method-assign]
+    for module in ROUTE_MODULES:
+        app.include_router(module.router)
+    routes = [each for module in ROUTE_MODULES for each in module.router.routes]
+    handle_problems(app, routes)
     # The last one added is the outermost.
+    slots = RequestSlots(settings.max_concurrent)
+    app.add_middleware(ConcurrencyLimit, slots=slots, counts=True)
     app.add_middleware(BodyLimit, max_bytes=settings.max_body_kb * 1024)
-    app.add_middleware(KeyFirst, routes=[each for part in PARTS for each in part.router.routes])
-    app.add_middleware(CrowdLimit, most=settings.max_concurrent)
+    app.add_middleware(KeyMiddleware, routes=routes)
+    app.add_middleware(ConcurrencyLimit, slots=slots, counts=False)
     app.add_middleware(CrossOrigin, listed=listed_origins(settings))
-    app.add_middleware(Envelope, metrics=metrics)
+    app.add_middleware(RequestMiddleware, metrics=metrics)
     return app
 
 
-def _described(app: FastAPI) -> dict[str, Any]:
-    """FastAPI's document, without the status and models that its own errors would have had."""
+def _openapi(app: FastAPI) -> dict[str, Any]:
+    """FastAPI's OpenAPI document, without its own validation errors, which ours replace."""
     if app.openapi_schema is None:
         document = FastAPI.openapi(app)
         for methods in document["paths"].values():
@@ -109,5 +116,5 @@ def _described(app: FastAPI) -> dict[str, Any]:
     return app.openapi_schema
 
 
-def _name_of(route: APIRoute) -> str:
+def _operation_id(route: APIRoute) -> str:
     return route.name

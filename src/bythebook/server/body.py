@@ -1,24 +1,32 @@
-"""No more is read of a request than it may send, and nothing that is nested without end."""
+"""Limits of request bodies: their size, and how deep they are nested."""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from itertools import accumulate
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from bythebook.errors import BookError, InputError, TooLarge
-from bythebook.server.problems import answer_problem
+from bythebook.errors import BookError, InputError, Overloaded, TooLarge
+from bythebook.server.error_responses import answer_problem
+from bythebook.sources import MAX_ZIP
 
 WEBHOOK = "/ingestion/webhook/github"
-# What others decide the size of: GitHub's news, a conversation that the client holds, and what
-# chat platforms tell of a message.
+# Others decide the size of these: GitHub's events, a conversation that the client holds, and the
+# messages of chat platforms.
 MAX_BYTES = {
     WEBHOOK: 5_000_000,
     "/v1/chat/completions": 1_000_000,
     "/slack/events": 1_000_000,
     "/discord/interactions": 1_000_000,
 }
-THROWN_AWAY = 1_000_000
+UPLOAD = re.compile(r"/admin/books/[^/]+/files/.+", re.S)
+# Bytes beyond the limit that are read all the same, and discarded.
+MAX_DISCARDED = 1_000_000
+# Bytes for all bodies together that are larger than an ordinary one may be.
+LARGE_BODIES = 64_000_000
 MAX_NESTING = 32
 _OPENS_OR_CLOSES = {ord("["): 1, ord("{"): 1, ord("]"): -1, ord("}"): -1}
 _OTHER_BYTES = bytes(byte for byte in range(256) if byte not in _OPENS_OR_CLOSES)
@@ -28,22 +36,60 @@ class ClientLeft(Exception):
     """The client went away before it had sent everything."""
 
 
+class LargeBodyBudget:
+    """Memory for large bodies of all requests together. An ordinary one takes none of it, so that
+    large ones keep none of those out."""
+
+    def __init__(self, free: int) -> None:
+        self.free = free
+
+    @contextmanager
+    def reserve(self, ordinary: int) -> Iterator[Callable[[int], None]]:
+        """Yields what takes memory for a body of a size; the memory is free again at the end."""
+        taken = 0
+
+        def grow_to(size: int) -> None:
+            nonlocal taken
+            more = max(size - ordinary, 0) - taken
+            if more > self.free:
+                raise Overloaded(
+                    "The service is receiving too many large requests.",
+                    action="Try again in a moment.",
+                )
+            self.free -= more
+            taken += more
+
+        try:
+            yield grow_to
+        finally:
+            self.free += taken
+
+
 class BodyLimit:
     """Reads the whole body before anybody looks at it, as far as it is allowed to go."""
 
     def __init__(self, app: ASGIApp, max_bytes: int) -> None:
         self.app = app
         self.max_bytes = max_bytes
+        self._budget = LargeBodyBudget(LARGE_BODIES)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if not has_body(scope):
             await self.app(scope, receive, send)
             return
-        is_webhook = scope["path"] == WEBHOOK
+        with self._budget.reserve(self.max_bytes) as grow_to:
+            await self._read_first(scope, receive, send, grow_to)
+
+    async def _read_first(
+        self, scope: Scope, receive: Receive, send: Send, grow_to: Callable[[int], None]
+    ) -> None:
+        path = scope["path"]
+        is_upload = scope["method"] == "PUT" and UPLOAD.fullmatch(path) is not None
+        limit = max(self.max_bytes, MAX_ZIP if is_upload else MAX_BYTES.get(path, 0))
         try:
-            body = await _read(receive, max(self.max_bytes, MAX_BYTES.get(scope["path"], 0)))
+            body = await _read(receive, limit, grow_to)
             # A webhook's signature comes first, and its reader has a limit of its own.
-            if not is_webhook and nesting(body) > MAX_NESTING:
+            if not is_upload and path != WEBHOOK and nesting(body) > MAX_NESTING:
                 raise InputError(
                     f"The body is nested more than {MAX_NESTING} levels deep.",
                     action="Send a plain JSON object.",
@@ -64,8 +110,8 @@ def has_body(scope: Scope) -> bool:
     return scope["type"] == "http" and scope["method"] not in ("GET", "HEAD", "OPTIONS")
 
 
-async def _read(receive: Receive, limit: int) -> bytes:
-    """The body. A little beyond the limit is read and thrown away: a client that is still sending
+async def _read(receive: Receive, limit: int, grow_to: Callable[[int], None]) -> bytes:
+    """The body. A little beyond the limit is read and discarded: a client that is still sending
     when the connection is closed would never see why."""
     parts: list[bytes] = []
     size = 0
@@ -76,16 +122,22 @@ async def _read(receive: Receive, limit: int) -> bytes:
         part = message.get("body", b"")
         size += len(part)
         if size <= limit:
+            grow_to(size)
             parts.append(part)
         is_last = not message.get("more_body", False)
-        if size > limit and (is_last or size > limit + THROWN_AWAY):
-            raise _too_large(limit)
+        if size > limit and (is_last or size > limit + MAX_DISCARDED):
+            shown = f"{limit // 1000} KB" if limit < 1_000_000 else f"{limit // 1_000_000} MB"
+            raise TooLarge(
+                f"The body is larger than {shown}.",
+                action="Send less.",
+                details={"max_bytes": limit},
+            )
         if is_last:
             return b"".join(parts)
 
 
 def _replay(body: bytes, receive: Receive) -> Receive:
-    """The body once, then whatever comes after it, such as the news that the client has left."""
+    """The body once, then whatever comes after it, such as the client's leaving."""
     given = False
 
     async def replayed() -> Message:
@@ -105,12 +157,3 @@ def nesting(body: bytes) -> int:
     outside = body.replace(b"\\\\", b"").replace(b'\\"', b"").split(b'"')[::2]
     brackets = b"".join(outside).translate(None, _OTHER_BYTES)
     return max(accumulate(map(_OPENS_OR_CLOSES.__getitem__, brackets), initial=0))
-
-
-def _too_large(limit: int) -> TooLarge:
-    size = f"{limit // 1000} KB" if limit < 1_000_000 else f"{limit // 1_000_000} MB"
-    return TooLarge(
-        f"The body is larger than {size}.",
-        action="Send less.",
-        details={"max_bytes": limit},
-    )

@@ -1,13 +1,49 @@
-"""Who is calling, and which books are theirs."""
+"""Who is calling, from where, and which books are theirs."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from ipaddress import IPv4Address, IPv6Address, ip_address
 
-from bythebook.errors import BookNotFound, InputError
+from fastapi import Request
+
+from bythebook.errors import BookNotFound
+from bythebook.ingestion.known_books import requested_book
 from bythebook.library import Library
-from bythebook.models.book import BookInfo
+from bythebook.models.chunk import BookInfo
 from bythebook.models.key import ApiKey
+
+# Who has one address of IPv6 has a whole network of this many bits.
+NETWORK_BITS = 64
+
+
+def address_of(request: Request) -> str:
+    """The address to count by; of IPv6 its network."""
+    address = _ip_address(request)
+    if address is None:
+        return request.client.host if request.client else ""
+    if isinstance(address, IPv6Address):
+        if address.ipv4_mapped:
+            return str(address.ipv4_mapped)
+        shift = 128 - NETWORK_BITS
+        return f"{IPv6Address(int(address) >> shift << shift)}/{NETWORK_BITS}"
+    return str(address)
+
+
+def is_own_address(request: Request, trusted_proxies: str) -> bool:
+    """Whether the address is a reader's own. A private one may be a proxy for all readers, unless
+    the proxies are known."""
+    if trusted_proxies:
+        return True
+    address = _ip_address(request)
+    return address is not None and address.is_global
+
+
+def _ip_address(request: Request) -> IPv4Address | IPv6Address | None:
+    try:
+        return ip_address(request.client.host.partition("%")[0] if request.client else "")
+    except ValueError:
+        return None
 
 
 @dataclass(frozen=True)
@@ -35,7 +71,9 @@ class Caller:
     async def book(self, library: Library, book_id: str | None) -> BookInfo:
         """A book by its id, or the one this caller must mean; others' books do not exist."""
         if book_id is None:
-            return await self._only_book(library)
+            recent = await library.recent_books()
+            own = [book for book in recent if self.may_read(book.book_id)]
+            return requested_book(own, library.settings.book_id)
         if not self.may_read(book_id):
             raise unknown_book(book_id)
         try:
@@ -43,28 +81,8 @@ class Caller:
         except BookNotFound as problem:
             raise unknown_book(book_id) from problem
 
-    async def _only_book(self, library: Library) -> BookInfo:
-        own = {
-            book.book_id: book
-            for book in await library.recent_books()
-            if self.may_read(book.book_id)
-        }
-        configured = library.settings.book_id
-        if configured in own:
-            return own[configured]
-        if not own:
-            raise BookNotFound(
-                "There is no book yet.",
-                action="Ingest one with `bythebook ingest PATH` or `POST /ingestion/trigger`.",
-            )
-        if len(own) > 1:
-            raise InputError(
-                f"There are several books: {', '.join(own)}.",
-                action="Name one in `book_id`.",
-                details={"field": "book_id"},
-            )
-        (book,) = own.values()
-        return book
+    async def books(self, library: Library) -> list[BookInfo]:
+        return [book for book in await library.books() if self.may_read(book.book_id)]
 
 
 def unknown_book(book_id: str) -> BookNotFound:

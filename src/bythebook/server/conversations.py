@@ -1,4 +1,4 @@
-"""Turns of kept conversations: one after another in a conversation, many conversations at once."""
+"""Conversations: their turns run one after another, and many conversations at once."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import logging
 import time
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 from weakref import WeakValueDictionary
 
@@ -15,29 +15,41 @@ from bythebook.agent.assistant import Assistant
 from bythebook.agent.events import Done, Event, Failed, Token
 from bythebook.errors import BookError, BookNotFound, InputError
 from bythebook.models.answer import Answer
-from bythebook.models.chat import ChatRequest
-from bythebook.models.conversation import Conversation, Turn
+from bythebook.models.chat_messages import ChatRequest
+from bythebook.models.conversation import SUMMARY_FROM, Conversation, Turn
+from bythebook.models.passage import Passage
 from bythebook.questions import Questions
 from bythebook.server.caller import Caller
-from bythebook.server.kept import Kept
+from bythebook.server.error_responses import unexpected
 from bythebook.server.logs import shown_question
 from bythebook.server.metrics import Metrics
-from bythebook.server.noting import Noting, near
-from bythebook.server.problems import unexpected
-from bythebook.threads.threads import Thread, Threads
+from bythebook.server.question_log import QuestionLog, nearest_passages
+from bythebook.threads import StartedByAnother, Thread, Threads
+
+
+@dataclass(frozen=True)
+class SavedAnswer(Done):
+    """The answer is in its thread. `answer_id` names it for feedback, unless questions are not
+    kept. `nearest` are passages near a question that was refused; they do not answer it."""
+
+    answer_id: str | None = None
+    nearest: tuple[Passage, ...] = ()
+
 
 logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
-class Asked:
-    """A question that may be asked: its session and book are the caller's. With a `history` the
-    caller holds the conversation, and none is kept here."""
+class ConversationQuestion:
+    """A question that may be asked: its session and book are the caller's. `metadata` is what the
+    caller said beside it. With a `history` the caller holds the conversation, and none is kept
+    here."""
 
     request: ChatRequest
     book_id: str
     key_id: str | None
     is_new: bool
+    metadata: dict[str, Any] = field(default_factory=dict)
     history: Conversation | None = None
 
 
@@ -63,6 +75,14 @@ def _about_another(book_id: str) -> InputError:
     )
 
 
+def _check_same(asked: ConversationQuestion, thread_metadata: dict[str, Any]) -> None:
+    """What was begun since the question was checked must be the caller's, about the same book."""
+    if asked.is_new and thread_metadata.get("key_id") != asked.key_id:
+        raise no_session(asked.request.session_id)
+    if thread_metadata.get("book_id") != asked.book_id:
+        raise _about_another(thread_metadata["book_id"])
+
+
 class Conversations:
     """Answers within threads. The turns of a thread wait for each other, so that every question
     is understood after the one before it."""
@@ -72,28 +92,37 @@ class Conversations:
     ) -> None:
         self.assistant = assistant
         self.threads = threads
-        self.noting = Noting(questions)
+        self.question_log = QuestionLog(questions)
         self.metrics = metrics
         self._turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+        self._background: set[asyncio.Task[None]] = set()
 
-    async def check(self, caller: Caller, request: ChatRequest) -> Asked:
+    async def close(self) -> None:
+        for task in self._background:
+            task.cancel()
+        await asyncio.gather(*self._background, return_exceptions=True)
+
+    async def check(self, caller: Caller, request: ChatRequest) -> ConversationQuestion:
         """Check what can be checked before anything is promised."""
         thread = None
+        said = request.metadata.given()
         if "session_id" in request.model_fields_set:
             thread = await self.threads.load(request.session_id)
         if thread is None:
             book = await caller.book(self.assistant.library, request.book_id)
-            return Asked(request, book.book_id, caller.id, is_new=True)
+            return ConversationQuestion(
+                request, book.book_id, caller.id, is_new=True, metadata=said
+            )
         if not belongs_to(thread.metadata, caller):
             raise no_session(request.session_id)
         book_id = thread.metadata["book_id"]
         if request.book_id not in (None, book_id):
             raise _about_another(book_id)
-        return Asked(request, book_id, caller.id, is_new=False)
+        return ConversationQuestion(request, book_id, caller.id, is_new=False, metadata=said)
 
-    async def stream(self, asked: Asked) -> AsyncGenerator[Event]:
-        """The events of a turn, the last and only the last a Kept or Failed. A Kept comes once the
-        turn is in its thread, if it has one."""
+    async def stream(self, asked: ConversationQuestion) -> AsyncGenerator[Event]:
+        """The events of a turn. The last one is a SavedAnswer, sent once the turn is in its
+        thread, or Failed."""
         started = time.perf_counter()
         model = self.assistant.model_name
         outcome: Event | None = None
@@ -109,7 +138,7 @@ class Conversations:
         finally:
             self._count(outcome, model, time.perf_counter() - started)
 
-    async def _turn(self, asked: Asked) -> AsyncGenerator[Event]:
+    async def _turn(self, asked: ConversationQuestion) -> AsyncGenerator[Event]:
         session_id = asked.request.session_id
         lock = self._turns.setdefault(session_id, asyncio.Lock())
         started = time.perf_counter()
@@ -128,10 +157,10 @@ class Conversations:
             failed = Failed(unexpected())
         if failed is not None:
             seconds = time.perf_counter() - started
-            await self.noting.failed(asked, failed.error, self.assistant.model_name, seconds)
+            await self.question_log.failed(asked, failed.error, self.assistant.model_name, seconds)
             yield failed
 
-    async def _answer(self, asked: Asked, started: float) -> AsyncGenerator[Event]:
+    async def _answer(self, asked: ConversationQuestion, started: float) -> AsyncGenerator[Event]:
         request = asked.request
         thread = await self._thread(asked)
         conversation = asked.history or Conversation(id=request.session_id)
@@ -144,8 +173,9 @@ class Conversations:
             filters=request.filters,
             top_k=request.top_k,
             threshold=request.similarity_threshold,
+            page=request.page,
         )
-        logger.info("Asked: %s", shown_question(request.message, self.assistant.settings))
+        logger.info("Asked: %s", shown_question(request.message, self.assistant.library.settings))
         async with aclosing(events):
             async for event in events:
                 if isinstance(event, Done):
@@ -153,31 +183,56 @@ class Conversations:
                     keeping = self._keep(asked, event.answer, turn, started, thread is None)
                     # The answer is there; a client that leaves now does not undo it.
                     event = await asyncio.shield(keeping)
+                    if asked.history is None and conversation.count == SUMMARY_FROM:
+                        self._start_summary(conversation)
                 yield event
 
+    def _start_summary(self, conversation: Conversation) -> None:
+        """Once in a conversation, and nobody waits for it."""
+        if self.assistant.language_model is not None:
+            task = asyncio.create_task(self._summarize(conversation))
+            self._background.add(task)
+            task.add_done_callback(self._background.discard)
+
+    async def _summarize(self, conversation: Conversation) -> None:
+        try:
+            if topic := await self.assistant.topic(conversation):
+                model = self.assistant.model_name
+                await self.threads.summarize(conversation.id, topic, model)
+        except BookError as problem:
+            logger.warning(
+                "A conversation keeps the summary that was made without a model: %s", problem
+            )
+        except Exception:
+            logger.exception("A conversation keeps the summary that was made without a model")
+
     async def _keep(
-        self, asked: Asked, answer: Answer, turn: Turn, started: float, is_new: bool
-    ) -> Kept:
-        nearest = await near(self.assistant.library, asked, answer)
+        self, asked: ConversationQuestion, answer: Answer, turn: Turn, started: float, is_new: bool
+    ) -> SavedAnswer:
+        nearest = await nearest_passages(self.assistant.library, asked, answer)
         # Noted first: whoever deletes the session from now on deletes the note with it.
         seconds = time.perf_counter() - started
-        answer_id = await self.noting.answered(asked, answer, nearest, seconds)
+        answer_id = await self.question_log.answered(asked, answer, nearest, seconds)
         if asked.history is not None:
-            return Kept(answer, answer_id, nearest)
+            return SavedAnswer(answer, answer_id, nearest)
         is_kept = False
         try:
             is_kept = await self.threads.append(
                 asked.request.session_id,
                 turn,
                 metadata={"book_id": asked.book_id, "key_id": asked.key_id},
+                labels=asked.metadata,
                 is_new=is_new,
             )
+        except StartedByAnother as problem:
+            _check_same(asked, problem.metadata)
+            raise
         finally:
             if answer_id is not None and not is_kept:
-                await self.noting.take_back(answer_id)
-        return Kept(answer, answer_id if is_kept else None, nearest)
+                await self.question_log.take_back(answer_id)
+        return SavedAnswer(answer, answer_id if is_kept else None, nearest)
 
-    async def _thread(self, asked: Asked) -> Thread | None:
+    async def _thread(self, asked: ConversationQuestion) -> Thread | None:
         """Read again: another turn may have gone before, and deleted or begun the session."""
         session_id = asked.request.session_id
         if "session_id" not in asked.request.model_fields_set:
@@ -185,19 +240,19 @@ class Conversations:
         thread = await self.threads.load(session_id)
         if thread is None and not asked.is_new:
             raise no_session(session_id)
-        if thread is not None and asked.is_new and thread.metadata.get("key_id") != asked.key_id:
-            raise no_session(session_id)
-        if thread is not None and thread.metadata.get("book_id") != asked.book_id:
-            raise _about_another(thread.metadata["book_id"])
+        if thread is not None:
+            _check_same(asked, thread.metadata)
         return thread
 
-    async def last_event(self, asked: Asked) -> Done | Failed:
-        """What becomes of a question."""
+    async def answer(self, asked: ConversationQuestion) -> SavedAnswer:
+        """The answer to a question; raises what went wrong."""
         async with aclosing(self.stream(asked)) as events:
             async for event in events:
-                if isinstance(event, Done | Failed):
+                if isinstance(event, Failed):
+                    raise event.error
+                if isinstance(event, SavedAnswer):
                     return event
-        raise AssertionError("a stream ends with Done or Failed")
+        raise AssertionError("a stream ends with SavedAnswer or Failed")
 
     def _count(self, outcome: Event | None, model: str, seconds: float) -> None:
         match outcome:

@@ -8,22 +8,15 @@ import time
 from collections.abc import Awaitable, Callable
 from weakref import WeakKeyDictionary
 
-from sqlalchemy import text
 from sqlalchemy.exc import SQLAlchemyError
 
 from bythebook import __version__
-from bythebook.database.transaction import reading
 from bythebook.embedding.remote import RemoteEmbedder
 from bythebook.errors import BookError, StoreError
 from bythebook.library import Library
-from bythebook.models.address import shown_address
-from bythebook.models.agent_messages import AgentRequest
-from bythebook.models.book import BookInfo
-from bythebook.models.chat import ChatRequest
 from bythebook.models.chunk import now
-from bythebook.models.health import Dependency, Health, Info, Limits, ReadableBook
-from bythebook.models.moment import iso
-from bythebook.models.search import SearchQuery
+from bythebook.models.service_health import Dependency, Health
+from bythebook.models.values import iso, shown_address
 from bythebook.server.logs import Masks, secrets_of
 from bythebook.server.service import Service
 from bythebook.settings import Settings
@@ -37,13 +30,6 @@ KEPT_SECONDS = 2.0
 # An embedding service takes money for every word.
 PAID_FOR_SECONDS = 30.0
 STARTED = time.monotonic()
-LINKS = {
-    "docs": "/docs",
-    "openapi": "/openapi.json",
-    "health": "/health",
-    "metrics": "/metrics",
-}
-
 Check = Callable[[Service], Awaitable[Dependency | None]]
 
 
@@ -111,13 +97,13 @@ class HealthWatch:
                 task.cancel()
             why = message = f"It did not answer within {LONGEST:g} seconds."
         except (BookError, SQLAlchemyError) as problem:
-            why, message = problem, "It can't be reached or used; the log says why."
+            why, message = problem, "It can't be reached or used; see the log."
             # A database's own words name hosts and users, which are not for every caller's eyes.
             if isinstance(problem, BookError) and name != "database":
-                message = _fit_for_all(problem.message, service.settings)
+                message = _fit_for_all(problem.message, service.library.settings)
         except Exception as problem:
             logger.exception("The check of %s failed", name)
-            why, message = problem, "The check itself failed; the log says why."
+            why, message = problem, "The check itself failed; see the log."
         self._note_down(name, why)
         return Dependency(status="down", latency_ms=latency, message=message)
 
@@ -159,9 +145,8 @@ async def _run(check: Check, service: Service) -> Dependency | None:
 
 
 async def _database(service: Service) -> None:
-    async with reading(service.library.engine) as connection:
-        # SQLite answers `SELECT 1` without a look at its file.
-        await connection.execute(text("SELECT version_num FROM alembic_version"))
+    # Reads a table: SQLite would answer `SELECT 1` without a look at its file.
+    await service.keys.exist()
 
 
 async def _index(service: Service) -> None:
@@ -189,8 +174,7 @@ async def _rate_limits(service: Service) -> Dependency | None:
 async def _worker(service: Service) -> Dependency | None:
     if service.settings.workers == "queue":
         return Dependency(status="not used", message="`bythebook worker` takes the jobs.")
-    task = service.worker._task
-    if task is None or task.done():
+    if not service.worker.is_running:
         raise StoreError("The worker that ingests books has stopped.")
     return None
 
@@ -206,47 +190,3 @@ def _fit_for_all(message: str, settings: Settings) -> str:
     if settings.qdrant_url:
         message = message.replace(shown_address(settings.qdrant_url), "QDRANT_URL")
     return Masks(secrets_of(settings)).masked(message)
-
-
-async def make_info(service: Service, may_read: Callable[[str], bool]) -> Info:
-    """What the service is, and the books that this caller may read."""
-    books = await service.library.books()
-    return Info(
-        name="bythebook",
-        version=__version__,
-        books=[_readable(book) for book in books if may_read(book.book_id)],
-        answerer="language model" if service.settings.uses_language_model else "built-in",
-        model=service.assistant.model_name,
-        embedder=service.library.embedder.name,
-        limits=_limits(service.settings),
-        links=LINKS,
-    )
-
-
-def _readable(book: BookInfo) -> ReadableBook:
-    moments = [book.last_full_ingest, book.last_incremental_update]
-    return ReadableBook(
-        book_id=book.book_id,
-        title=book.title,
-        language=book.language,
-        total_chunks=book.total_chunks,
-        total_files=book.total_files,
-        base_url=book.base_url,
-        updated_at=max((moment for moment in moments if moment), default=None),
-    )
-
-
-def _limits(settings: Settings) -> Limits:
-    chat = ChatRequest.model_json_schema()["properties"]
-    agent = AgentRequest.model_json_schema()["properties"]
-    search = SearchQuery.model_json_schema()["properties"]
-    return Limits(
-        chat_message_characters=chat["message"]["maxLength"],
-        agent_message_characters=agent["message"]["maxLength"],
-        top_k=chat["top_k"]["maximum"],
-        search_characters=search["text"]["maxLength"],
-        search_results=search["limit"]["maximum"],
-        turns=settings.max_turns,
-        body_bytes=settings.max_body_kb * 1024,
-        requests_per_minute=settings.rate_limit or None,
-    )

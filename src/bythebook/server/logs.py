@@ -16,7 +16,7 @@ from urllib.parse import unquote
 
 from pydantic import SecretStr
 
-from bythebook.models.moment import iso
+from bythebook.models.values import iso
 from bythebook.settings import Settings
 from bythebook.tracing.spans import trace_id
 
@@ -92,6 +92,14 @@ def configure_logging(settings: Settings, stream: TextIO | None = None) -> None:
     access.handlers.clear()
     access.propagate = False
     logging.captureWarnings(True)
+
+
+def hide_secrets(settings: Settings) -> None:
+    """From now on the log hides the secrets of these settings, which may be other than before."""
+    for handler in logging.getLogger().handlers:
+        formatter = handler.formatter
+        if isinstance(formatter, TextFormatter | JsonFormatter):
+            handler.setFormatter(type(formatter)(Masks(secrets_of(settings))))
 
 
 class _Handler(logging.StreamHandler[TextIO]):
@@ -200,11 +208,18 @@ def secrets_of(settings: Settings) -> set[str]:
         text = value.get_secret_value() if isinstance(value, SecretStr) else value
         if not isinstance(text, str):
             continue
-        if password := re.search(r"://[^/\s:@]*:(\S+)@", text):
-            found |= {password[1], unquote(password[1])}
+        if password := _password_in(text):
+            found |= {password, unquote(password)}
         if isinstance(value, SecretStr):
             found.add(text)
     return {secret for secret in found if len(secret) >= SHORTEST_SECRET}
+
+
+def _password_in(address: str) -> str:
+    """Of `name://user:password@host`. A password may have an @ of its own."""
+    before, at, _ = address.partition("://")[2].rpartition("@")
+    user, _, password = before.partition(":")
+    return "" if not at or "/" in user or "@" in user or len(before.split()) > 1 else password
 
 
 _PATTERNS = (
@@ -219,17 +234,22 @@ _PATTERNS = (
     (re.compile(r"(?i)\b(bearer\s+)[\w.~+/=-]{8,}"), rf"\1{HIDDEN}"),
     # user:password@ in an address, or a token before its host. Only a page has an @ in its path.
     (re.compile(r"(?i)(\bhttps?://)[^\s/]+@"), rf"\1{HIDDEN}@"),
-    (re.compile(r"(?i)(\b(?!https?:)[a-z][a-z0-9+.-]{0,30}://[^\s/:@]*):\S+@"), rf"\1:{HIDDEN}@"),
     (
-        re.compile(
-            r"(?i)\b((?:[\w-]*[_-])?(?:password|passwd|secret|token|api_?key)=)[^\s&,;'\"]+"
-        ),
+        re.compile(r"(?i)(?<![^\W_])((?:password|passwd|secret|token|api_?key)=)[^\s&,;'\"]+"),
         rf"\1{HIDDEN}",
     ),
 )
+# Of any other address, in a stretch without blanks up to its last @.
+_RUN = re.compile(r"\S+")
+_USER = re.compile(r"(?i)(\b(?!https?:)[a-z][a-z0-9+.-]{0,30}://[^\s/:@]*):\S+")
 _SECRET_NAME = re.compile(
     r"(?i)(^|[_-])(password|passwd|secret|token|api[_-]?key|authorization)$|^cookie$"
 )
+
+
+def _without_password(run: re.Match[str]) -> str:
+    before, at, host = run[0].rpartition("@")
+    return _USER.sub(rf"\1:{HIDDEN}", before) + at + host
 
 
 class Masks:
@@ -243,7 +263,7 @@ class Masks:
             text = text.replace(secret, HIDDEN)
         for pattern, shown in _PATTERNS:
             text = pattern.sub(shown, text)
-        return text
+        return _RUN.sub(_without_password, text) if "@" in text else text
 
     def cleaned(self, value: object, name: str = "") -> Any:
         """The value as JSON can carry it, with nothing in it that must stay hidden."""

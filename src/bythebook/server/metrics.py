@@ -1,11 +1,11 @@
-"""What an operator counts and measures, in the form that Prometheus reads."""
+"""Metrics of the service, in the format of Prometheus."""
 
 from __future__ import annotations
 
 import platform
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any, get_args
+from typing import Any, Literal, get_args
 
 from prometheus_client import (
     CollectorRegistry,
@@ -21,26 +21,29 @@ from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4
 
 from bythebook import __version__
 from bythebook.models.answer import Answer
-from bythebook.models.confidence import ConfidenceLevel
-from bythebook.models.health import Health
-from bythebook.models.vocabulary import JobStatus
+from bythebook.models.passage import ConfidenceLevel
+from bythebook.models.service_health import Health
+from bythebook.models.values import JobStatus
 from bythebook.tracing.spans import Outcome
 
+CloseReason = Literal["slow", "large", "invalid", "unread", "room"]
 METHODS = {"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"}
 OTHER = "other"
+# In place of a status: the client left first.
 LEFT = "left"
-# From a search in memory to an answer that a slow model takes its time over.
 REQUEST_SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120)
 TURN_SECONDS = (0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 30, 60, 90, 120)
 STEP_SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60)
-# Other spans have figures of their own.
-STEPS = {"search", "embed", "query", "fuse", "model", "quote", "verify"}
-STEPS |= {"embed_batch", "write_batch"}
+# Spans that are measured; the others have metrics of their own.
+STEPS = {"search", "embed", "query", "fuse", "model", "quote", "verify"} | {
+    "embed_batch",
+    "write_batch",
+}
 JOB_SECONDS = (1, 5, 15, 60, 300, 900, 3600, 14400)
 
 
 class Metrics:
-    """The figures of one app; two in one process don't mix theirs."""
+    """The metrics of one app; two apps in one process don't share them."""
 
     def __init__(self) -> None:
         # Its time of creation beside each figure would only double the page.
@@ -69,8 +72,13 @@ class Metrics:
             "route",
         )
         self._being_served = gauge("http_requests_in_flight", "Requests being worked on.")
-        self._rate_limited = counter("rate_limited", "Requests refused because a key is used up.")
-        self._turns = counter("turns", "Questions by what became of them.", "outcome", "model")
+        self._connections_cut = counter(
+            "connections_cut", "Connections closed before a request was whole or read.", "why"
+        )
+        self._rate_limited = counter(
+            "rate_limited", "Requests refused because a limit was reached."
+        )
+        self._turns = counter("turns", "Questions by outcome.", "outcome", "model")
         self._turn_seconds = histogram(
             "turn_seconds", "Seconds a question took.", TURN_SECONDS, "outcome"
         )
@@ -91,7 +99,7 @@ class Metrics:
         )
         self._tokens = counter("tokens_used", "Tokens of the language model.", "model")
         self._removed = counter(
-            "sentences_removed", "Sentences of a model that the book does not bear out."
+            "sentences_removed", "Sentences of a model that the book does not support."
         )
         self._searches = counter("searches", "Searches by who made them.", "by")
         self._jobs = counter("ingestion_jobs", "Ingestion jobs that ended.", "status")
@@ -100,11 +108,13 @@ class Metrics:
         )
         self._waiting = gauge("ingestion_jobs_waiting", "Ingestion jobs that wait their turn.")
         self._dependency_up = gauge(
-            "dependency_up", "Whether what the service rests on works.", "dependency"
+            "dependency_up", "Whether what the service depends on works.", "dependency"
         )
         self._archived = counter("threads_archived", "Conversations archived for being idle.")
 
         # There from the start, so that a rise from nothing shows as a rise.
+        for reason in get_args(CloseReason):
+            self._connections_cut.labels(reason)
         for by in ("answer", "request"):
             self._searches.labels(by)
         for status in ("completed", "failed"):
@@ -128,6 +138,9 @@ class Metrics:
         """Around the work on a request."""
         with self._being_served.track_inprogress():
             yield
+
+    def connection_closed(self, reason: CloseReason) -> None:
+        self._connections_cut.labels(reason).inc()
 
     def rate_limited(self) -> None:
         self._rate_limited.inc()

@@ -1,4 +1,4 @@
-"""Pages of other sites: which may call the service, and what their browsers are told."""
+"""CORS: pages of which sites may call the service."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ class CrossOrigin:
             await response(scope, receive, send)
             return
 
-        async def told(message: Message) -> None:
+        async def send_with_cors(message: Message) -> None:
             if message["type"] == "http.response.start":
                 answer = MutableHeaders(scope=message)
                 if is_allowed and "access-control-allow-origin" not in answer:
@@ -94,7 +94,7 @@ class CrossOrigin:
                     answer.add_vary_header("Origin")
             await send(message)
 
-        await self.app(scope, receive, told)
+        await self.app(scope, receive, send_with_cors)
 
     async def _is_allowed(self, scope: Scope, origin: str) -> bool:
         return is_listed(origin, self.listed) or origin in await self._origins_of_keys(scope)

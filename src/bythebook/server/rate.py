@@ -1,4 +1,4 @@
-"""How many requests may come in a minute, counted here or in a Redis that services share."""
+"""How often requests may come and keys be guessed, counted here or in a shared Redis."""
 
 from __future__ import annotations
 
@@ -16,11 +16,20 @@ from limits.aio.strategies import MovingWindowRateLimiter
 from redis.asyncio import BlockingConnectionPool, Redis
 from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
-from redis.exceptions import AuthenticationError, RedisError
-from redis.exceptions import ConnectionError as NoConnection
-from redis.exceptions import TimeoutError as TooSlow
+from redis.exceptions import (
+    AuthenticationError,
+    RedisError,
+)
+from redis.exceptions import (
+    ConnectionError as NoConnection,
+)
+from redis.exceptions import (
+    TimeoutError as TooSlow,
+)
 
-from bythebook.errors import ConfigurationError, StoreError, TooManyRequests
+from bythebook.errors import ConfigurationError, KeyRefused, StoreError, TooManyRequests
+from bythebook.keys import Keys
+from bythebook.models.key import ApiKey
 from bythebook.settings import Settings
 
 # A request waits for the count, so a Redis that does not answer must be noticed soon.
@@ -29,6 +38,7 @@ _CONNECTIONS = 16
 _SECONDS_FOR_A_CONNECTION = 5.0
 # Redis tells when a request was made to a tenth of a millisecond, and counts more finely.
 _ROUNDING = 0.001
+_MINUTE = 60
 # Less than this a clock may go back while it is kept right.
 _CLOCK_STEP = 1.0
 
@@ -106,15 +116,16 @@ class RateLimits:
         with _redis_errors():
             allowed = await self._window.hit(item, *counted)
             window = await self._window.get_window_stats(item, *counted)
-        now = time.time()
-        free_at = max(window.reset_time, now) + _ROUNDING
+            now = time.time()
+            free_at = min(max(window.reset_time, now), now + _MINUTE) + _ROUNDING
+            reset = math.floor(free_at) + 1
         return Rate(
             allowed=allowed,
             limit=limit,
             # Others may have asked, or a place may have come free, between the two questions.
             remaining=max(0, window.remaining) if allowed else 0,
-            reset=math.floor(free_at) + 1,
-            retry_after=0 if allowed else min(60, math.floor(free_at - now) + 1),
+            reset=reset,
+            retry_after=0 if allowed else min(_MINUTE, math.floor(free_at - now) + 1),
             whose=whose,
         )
 
@@ -182,14 +193,14 @@ def _redis_storage(pool: BlockingConnectionPool) -> RedisStorage:
 def _redis_errors() -> Iterator[None]:
     try:
         yield
-    except (RedisError, OSError) as problem:
+    except (RedisError, OSError, ValueError) as problem:  # the last: what it holds is no time
         raise StoreError(
             f"The Redis that counts requests can't be used: {_reason(problem)}.",
             action="Check that it runs and that BYTHEBOOK_REDIS_URL is right, then try again.",
         ) from problem
 
 
-def _reason(problem: RedisError | OSError) -> str:
+def _reason(problem: RedisError | OSError | ValueError) -> str:
     """In our words: theirs name addresses that are not for every caller's eyes."""
     if isinstance(problem, AuthenticationError):
         return "it does not accept the name or password"
@@ -197,4 +208,33 @@ def _reason(problem: RedisError | OSError) -> str:
         return f"it did not answer within {_SECONDS_TO_ANSWER:g} s"
     if isinstance(problem, NoConnection | OSError):
         return "there is no connection to it"
+    if isinstance(problem, ValueError):
+        return "somebody else has written to it"
     return "it refused the command"
+
+
+class Guesses:
+    """An address may present so many wrong keys in a minute; further ones are told to wait. A right
+    key is never slowed: readers behind the address of an attacker, or behind a proxy, read on. That
+    tells an attacker nothing, since a key is too long to be found by trying."""
+
+    def __init__(self, keys: Keys, rate: RateLimits) -> None:
+        self.keys = keys
+        self.rate = rate
+
+    async def verify(self, presented: str, address: str) -> ApiKey:
+        try:
+            # Found by its hash: how long that takes tells nothing of a key.
+            return await self.keys.verify(presented)
+        except KeyRefused:
+            await self._count_guess(address)
+            raise
+
+    async def _count_guess(self, address: str) -> None:
+        rate = await self.rate.hit_guess(address)
+        if not rate.allowed:
+            raise TooManyRequests(
+                "Too many wrong keys came from this address.",
+                action=f"Try again in {rate.retry_after} s, with the right key.",
+                details={"retry_after": rate.retry_after},
+            )

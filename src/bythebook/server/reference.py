@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 from urllib.parse import quote
 
-from bythebook.server.page import PAGE_POLICY, Anchors, page
+from bythebook.server.markdown_page import PAGE_POLICY, PageAnchors, page
 from bythebook.server.schemas import (
     UUID,
     Schema,
@@ -80,7 +80,7 @@ class Reference:
             yield from routes
 
     def _anchors(self) -> dict[str, str]:
-        anchors = Anchors()
+        anchors = PageAnchors()
         anchors.next(self.title)
         anchors.next("Contents")
         found: dict[str, str] = {}

@@ -12,8 +12,10 @@ import uvicorn
 
 from bythebook.errors import ConfigurationError
 from bythebook.keys import Keys
-from bythebook.server.access import is_loopback
 from bythebook.server.app import make_app
+from bythebook.server.auth import is_loopback
+from bythebook.server.concurrency import connection_limit
+from bythebook.server.connection import ConnectionConfig, ConnectionManager
 from bythebook.server.logs import configure_logging
 from bythebook.server.metrics import Metrics
 from bythebook.server.service import Service, open_service
@@ -36,8 +38,11 @@ async def serve(settings: Settings, when_ready: Callable[[Server], None]) -> Non
             open_service(settings, Metrics()) as service,
         ):
             await _check_keys(settings, service.keys)
-            config = uvicorn.Config(
+            config = ConnectionConfig(
                 make_app(settings, service),
+                ConnectionManager(
+                    settings, service.metrics, connection_limit(settings.max_connections)
+                ),
                 log_config=None,
                 access_log=False,
                 server_header=False,

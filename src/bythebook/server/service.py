@@ -13,22 +13,22 @@ from fastapi import Request
 
 from bythebook.agent.assistant import Assistant
 from bythebook.errors import BookError, StoreError
-from bythebook.gaps.finding import Gaps
+from bythebook.gaps import Gaps
 from bythebook.keys import Keys
 from bythebook.library import Library
-from bythebook.moving.errand import run_errands
 from bythebook.questions import Questions
+from bythebook.server.catalog_cache import CatalogCache
 from bythebook.server.conversations import Conversations
-from bythebook.server.guessing import Guesses
+from bythebook.server.ingest_worker import IngestWorker
+from bythebook.server.logs import hide_secrets
 from bythebook.server.metrics import Metrics
-from bythebook.server.platforms.connection import Platforms, connected
-from bythebook.server.rate import RateLimits
-from bythebook.server.shelf import Shelf
-from bythebook.server.worker import Worker
+from bythebook.server.platforms.platform_connections import Platforms, connected
+from bythebook.server.rate import Guesses, RateLimits
 from bythebook.settings import Settings
-from bythebook.threads.threads import Threads
+from bythebook.threads import Threads
 from bythebook.tracing.spans import watching
-from bythebook.workers.shared import check_shared
+from bythebook.workers.rereading import rereading
+from bythebook.workers.shared_worker import check_shared
 
 logger = logging.getLogger(__name__)
 
@@ -48,11 +48,11 @@ class Service:
     questions: Questions
     platforms: Platforms
     gaps: Gaps
-    shelf: Shelf
+    catalog_cache: CatalogCache
     keys: Keys
     guesses: Guesses
     rate: RateLimits
-    worker: Worker
+    worker: IngestWorker
     metrics: Metrics
 
 
@@ -72,19 +72,23 @@ async def open_service(settings: Settings, metrics: Metrics) -> AsyncIterator[Se
         stack.enter_context(watching(metrics.step_ended))
         library = await stack.enter_async_context(await Library.open(settings))
         library.stay_in_background()
+        hide_secrets(library.settings)  # the key of the model that was chosen is one of them
         assistant = await stack.enter_async_context(Assistant(library))
+        if assistant.language_model:
+            await assistant.language_model.prepare()
         rate = RateLimits(settings)
         stack.push_async_callback(rate.close)
         await _open_index(library)
         keys = Keys(library.engine)
         threads = Threads(library.engine)
         questions = Questions(library.engine, settings.keep_questions_days)
-        shelf = Shelf(library)
-        stack.push_async_callback(shelf.close)
-        worker = Worker(
+        catalog_cache = CatalogCache(library)
+        stack.push_async_callback(catalog_cache.close)
+        worker = IngestWorker(
             library, on_ended=lambda job: metrics.job_ended(job.status, job.duration_seconds)
         )
         conversations = Conversations(assistant, threads, questions, metrics)
+        stack.push_async_callback(conversations.close)
         # Entered last but for the worker: what it answers needs all of the others.
         platforms = await stack.enter_async_context(connected(settings, conversations, rate))
         service = Service(
@@ -96,7 +100,7 @@ async def open_service(settings: Settings, metrics: Metrics) -> AsyncIterator[Se
             questions=questions,
             platforms=platforms,
             gaps=Gaps(questions, threads=settings.embedding_threads, in_background=True),
-            shelf=shelf,
+            catalog_cache=catalog_cache,
             keys=keys,
             guesses=Guesses(keys, rate),
             rate=rate,
@@ -105,15 +109,13 @@ async def open_service(settings: Settings, metrics: Metrics) -> AsyncIterator[Se
         )
         await worker.start()
         stack.push_async_callback(worker.stop)
-        beside = [asyncio.create_task(_tidy(service))]
-        if not settings.qdrant_url:
-            beside.append(asyncio.create_task(run_errands(library)))
+        await stack.enter_async_context(rereading(library))
+        tidying = asyncio.create_task(_tidy(service))
         try:
             yield service
         finally:
-            for task in beside:
-                task.cancel()
-            await asyncio.gather(*beside, return_exceptions=True)
+            tidying.cancel()
+            await asyncio.gather(tidying, return_exceptions=True)
 
 
 async def _open_index(library: Library) -> None:

@@ -1,22 +1,90 @@
-"""GitHub's webhooks: whether one is really from GitHub, is new, and changes the book."""
+"""Webhooks: signatures and bodies, deliveries that were acted on, and pulling checkouts."""
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import hmac
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import TypeVar
 
-from pydantic import BaseModel, SecretStr
+from pydantic import BaseModel, SecretStr, ValidationError
 from sqlalchemy import bindparam, delete, insert, text
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
+from bythebook.database.session import transaction
 from bythebook.database.tables import UtcDateTime, deliveries
-from bythebook.database.transaction import transaction
-from bythebook.errors import BusyError, KeyRefused, NotAllowed
+from bythebook.errors import BusyError, ConfigurationError, InputError, KeyRefused, NotAllowed
+from bythebook.fetching.address import Repository, is_address, stored_address
+from bythebook.fetching.git import GitFailed, run_git
 from bythebook.models.chunk import now
-from bythebook.server.sent import read_sent
+from bythebook.settings import Settings
+
+Body = TypeVar("Body", bound=BaseModel)
+
+
+def parse_body(model: type[Body], body: bytes, sender: str, action: str) -> Body:
+    """The body as the model says; an error names the first field that can't be used."""
+    try:
+        return model.model_validate_json(body)
+    except ValidationError as problem:
+        first = problem.errors(include_input=False, include_url=False)[0]
+        field = ".".join(str(part) for part in first["loc"]) or "body"
+        raise InputError(
+            f"What {sender} sent can't be used: {field}: {first['msg']}.",
+            action=action,
+            details={"field": field},
+        ) from problem
+
+
+PULL_SECONDS = 120.0
+ORIGIN_SECONDS = 5.0
+
+
+def is_checkout(folder: Path) -> bool:
+    return any((place / ".git").exists() for place in (folder, *folder.parents))
+
+
+async def origin_of(source: str) -> str:
+    """The repository that a book is read from, by its address or its checkout's own settings."""
+    address = stored_address(source)
+    if address is not None:
+        return address.url if isinstance(address, Repository) else ""
+    place = Path(source)
+    folder = place if await asyncio.to_thread(place.is_dir) else place.parent
+    if not await asyncio.to_thread(is_checkout, folder):
+        return ""
+    try:
+        origin = await run_git(folder, ("config", "--get", "remote.origin.url"), ORIGIN_SECONDS)
+    except GitFailed:  # it has no origin, or nobody may ask
+        return ""
+    return origin.strip()
+
+
+async def bring_up_to_date(source: str, settings: Settings) -> None:
+    """Pull, where the operator wants it and the folder is a checkout. What is elsewhere is fetched
+    by the job itself."""
+    if is_address(source):
+        return
+    folder = Path(source)
+    if settings.webhook_pull and await asyncio.to_thread(is_checkout, folder):
+        await pull(folder)
+
+
+async def pull(folder: Path, seconds: float = PULL_SECONDS) -> None:
+    """Fetch what the checkout's own settings name and move forward; it never merges, asks
+    anything or runs a hook."""
+    try:
+        await run_git(folder, ("pull", "--ff-only", "--quiet"), seconds)
+    except GitFailed as problem:
+        raise ConfigurationError(
+            f"`git pull` failed in {folder}: {str(problem).rstrip('.')}.",
+            action="Run `git pull --ff-only` there by hand, then trigger the ingest again.",
+        ) from problem
+
 
 NOTE_ONCE = text(
     "INSERT INTO webhook_deliveries (digest, received_at) VALUES (:digest, :received_at) "
@@ -24,24 +92,21 @@ NOTE_ONCE = text(
 ).bindparams(bindparam("received_at", type_=UtcDateTime))
 
 
-class Repository(BaseModel):
+class WebhookRepository(BaseModel):
     default_branch: str
     clone_url: str = ""
     ssh_url: str = ""
 
     def is_at(self, url: str) -> bool:
         """Whether a book's git address or checkout is of this repository."""
-        return bool(url) and _plain(url) in {_plain(own) for own in self._urls()}
-
-    def _urls(self) -> list[str]:
-        return [own for own in (self.clone_url, self.ssh_url) if own]
+        return bool(url) and _plain(url) in (_plain(self.clone_url), _plain(self.ssh_url))
 
 
 class Push(BaseModel):
     """What matters of GitHub's `push` event."""
 
     ref: str
-    repository: Repository
+    repository: WebhookRepository
     deleted: bool = False
 
     def why_ignored(self, branch: str | None = None) -> str | None:
@@ -76,7 +141,7 @@ def check_signature(secret: SecretStr | None, signature: str | None, body: bytes
 
 def read_push(body: bytes) -> Push:
     action = "Choose application/json as the webhook's content type."
-    return read_sent(Push, body, "the webhook", action)
+    return parse_body(Push, body, "the webhook", action)
 
 
 class Deliveries:

@@ -1,4 +1,4 @@
-"""The MkDocs plug-in `bythebook`: the widget on every page of a site. See docs/widget.md."""
+"""The MkDocs plug-in `bythebook`: the widget on every page of a site. See docs/guides/widget.md."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from mkdocs.structure.pages import Page
 
 from bythebook.errors import ConfigurationError
 from bythebook.sites.widget import (
+    MODES,
     THEMES,
     check_together,
     checked_key,
@@ -46,6 +47,7 @@ class BythebookOptions(base.Config):  # type: ignore[no-untyped-call]  # MkDocs'
     book = options.Optional(options.Type(str))
     title = options.Optional(options.Type(str))
     theme = options.Choice(THEMES, default="auto")
+    mode = options.Choice(MODES, default="float")
     enabled = options.Type(bool, default=True)
 
 
@@ -75,7 +77,12 @@ class BythebookPlugin(BasePlugin[BythebookOptions]):  # type: ignore[no-untyped-
         chosen = self.config
         theme = None if chosen.theme == "auto" else chosen.theme
         tag = script_tag(
-            chosen.server, key=chosen.key, book=chosen.book, title=chosen.title, theme=theme
+            chosen.server,
+            key=chosen.key,
+            book=chosen.book,
+            title=chosen.title,
+            theme=theme,
+            mode=None if chosen.mode == "float" else chosen.mode,
         )
         # The last one: others may stand in a page's own scripts.
         before, end, after = html.rpartition(END_OF_BODY)

@@ -8,6 +8,7 @@ from urllib.parse import urlsplit
 from bythebook.errors import ConfigurationError
 
 THEMES = ("auto", "light", "dark")
+MODES = ("float", "panel")
 PUBLISHABLE, SECRET = "btbp_", "btb_"
 _LOOPBACK = ("localhost", "127.0.0.1", "::1")
 _NEW_KEY = "Make one with `bythebook keys create site --publishable --book BOOK --origin SITE`."
@@ -66,8 +67,9 @@ def script_tag(
     book: str | None = None,
     title: str | None = None,
     theme: str | None = None,
+    mode: str | None = None,
 ) -> str:
-    """What docs/widget.md tells people to write."""
-    given = {"book": book, "key": key, "title": title, "theme": theme}
+    """What docs/guides/widget.md tells people to write."""
+    given = {"book": book, "key": key, "title": title, "theme": theme, "mode": mode}
     data = "".join(f' data-{name}="{escape(value)}"' for name, value in given.items() if value)
     return f'<script src="{escape(server)}/widget.js"{data} async></script>'

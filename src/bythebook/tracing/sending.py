@@ -49,18 +49,13 @@ class _Sender:
     asked, and stays here."""
 
     def __init__(self, endpoint: str, service_name: str) -> None:
-        try:
-            from opentelemetry import trace
-            from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
-            from opentelemetry.sdk.resources import Resource
-            from opentelemetry.sdk.trace import TracerProvider
-            from opentelemetry.sdk.trace.export import BatchSpanProcessor
-            from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
-        except ModuleNotFoundError as problem:
-            raise ConfigurationError(
-                f"BYTHEBOOK_TRACING=otlp needs the package {problem.name}, which is not installed.",
-                action="Run: pip install 'bythebook[otel]'",
-            ) from problem
+        from opentelemetry import trace
+        from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
+        from opentelemetry.sdk.resources import Resource
+        from opentelemetry.sdk.trace import TracerProvider
+        from opentelemetry.sdk.trace.export import BatchSpanProcessor
+        from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
+
         self._trace = trace
         self._propagator = TraceContextTextMapPropagator()
         self._kinds = {"request": trace.SpanKind.SERVER, "model": trace.SpanKind.CLIENT}

@@ -4,12 +4,14 @@
  *   <script src="https://ask.example.org/widget.js" data-book="…" data-key="btbp_…" async></script>
  *
  * This file only puts a button there (or keeps a place); the chat itself is loaded when it is first
- * opened. The only name it adds to the page is `window.bythebook`. See docs/widget.md.
+ * opened. The only name it adds to the page is `window.bythebook`. See docs/guides/widget.md.
  */
 (() => {
   "use strict";
 
   const NARROW = "(max-width: 30em)";
+  // There a page keeps enough room beside the panel, and moves aside.
+  const WIDE = "(min-width: 64em)";
   const STYLE = `
     :host { all: initial; --accent: var(--bythebook-accent, #17595e); --on-accent: var(--bythebook-accent-text, #fff);
       --back: var(--bythebook-background, #fdfcf9); --ink: var(--bythebook-text, #24211c); --line: var(--bythebook-border, #e4ded1); }
@@ -28,13 +30,17 @@
       height: min(var(--bythebook-height, 42em), 100dvh - 2 * var(--bythebook-offset, 20px)); border: 1px solid var(--line); border-radius: 16px; overflow: hidden;
       background: var(--back); box-shadow: 0 4px 12px rgb(0 0 0 / .12), 0 16px 56px rgb(0 0 0 / .28); }
     dialog::backdrop { background: none; }
+    :host([data-mode=panel]) dialog { inset: 0 0 0 auto; height: 100dvh; width: min(var(--bythebook-width, 27em), 100vw); border-width: 0 0 0 1px; border-radius: 0; box-shadow: -4px 0 24px rgb(0 0 0 / .1); }
+    kbd { font: inherit; font-size: .8em; opacity: .85; padding: .05em .45em; border: 1px solid; border-radius: .4em; }
+    @media (hover: none) { kbd { display: none; } }
     bythebook-chat { display: block; height: 100%; }
     .note { display: grid; place-content: center; justify-items: center; gap: 1em; height: 100%; padding: 1em; text-align: center; }
     .note p { margin: 0; }
     .note button { padding: .5em 1em; border-radius: 8px; background: var(--accent); color: var(--on-accent); }
-    @media ${NARROW} { dialog { inset: 0; width: 100vw; height: 100dvh; border: 0; border-radius: 0; } }
+    @media ${NARROW} { dialog, :host([data-mode=panel]) dialog { inset: 0; width: 100vw; height: 100dvh; border: 0; border-radius: 0; } }
     @media print { .place { display: none; } }
-    @media (prefers-reduced-motion: no-preference) { dialog[open] { animation: rise .18s ease-out; } @keyframes rise { from { opacity: 0; transform: translateY(12px); } } }
+    @media (prefers-reduced-motion: no-preference) { dialog[open] { animation: rise .18s ease-out; } @keyframes rise { from { opacity: 0; transform: translateY(12px); } }
+      :host([data-mode=panel]) dialog[open] { animation-name: come; } @keyframes come { from { transform: translateX(40px); opacity: 0; } } }
   `;
   const BOOK = "M12 6c-2-1.600-4.600-2-8-2v14c3.400 0 6 .4 8 2 2-1.600 4.600-2 8-2V4c-3.400 0-6 .4-8 2v14";
 
@@ -49,6 +55,10 @@
   const home = new URL(".", script.src).href;
   const title = options.title || "Ask the book";
   const isInline = options.mode === "inline";
+  const isPanel = options.mode === "panel";
+  const isApple = /Mac|iPhone|iPad/.test(navigator.platform);
+  const hasShortcut = isSaid(options.shortcut, isPanel) && !isInline;
+  const knowsPage = isSaid(options.context, isPanel);
   const followsPage = options.theme !== "light" && options.theme !== "dark";
   const dark = matchMedia("(prefers-color-scheme: dark)");
   const host = document.createElement(isInline ? "div" : "bythebook-widget");
@@ -58,8 +68,13 @@
   let attempt = 0;
   /** @type {HTMLElement | null} */
   let chat = null;
-  /** @type {{ place: () => Element, opened: () => void, closed: () => void }} */
+  /** @type {{ place: () => Element, isOpen: () => boolean, opened: () => void, closed: () => void }} */
   let shape;
+
+  /** @param {string | undefined} option @param {boolean} otherwise */
+  function isSaid(option, otherwise) {
+    return option ? option !== "off" : otherwise;
+  }
 
   function load() {
     loading ??= import(`${home}web/chat/element.js${attempt ? `?again=${attempt}` : ""}`).then(makeChat).catch((problem) => {
@@ -78,6 +93,7 @@
     for (const [name, value] of Object.entries(attributes)) if (value) chat.setAttribute(name, value);
     if (followsPage) chat.setAttribute("scheme", pageScheme());
     chat.toggleAttribute(isInline ? "framed" : "closable", true);
+    chat.toggleAttribute("on-page", knowsPage);
     shape.place().replaceChildren(chat);
     return chat;
   }
@@ -112,10 +128,13 @@
 
   /** Show the chat, and load it the first time. @returns {Promise<any>} */
   async function open() {
+    if (knowsPage) noteSelection();
     shape.opened();
     if (!loading) shape.place().replaceChildren(makeNote("Loading …"));
     try {
       const loaded = await load();
+      if (selected) loaded.select(selected);
+      selected = "";
       loaded.focusQuestion();
       return loaded;
     } catch (problem) {
@@ -125,6 +144,49 @@
   }
 
   const close = () => shape.closed();
+
+  /**
+   * Whether the panel is open in this tab: a page of the book that is opened from it stands beside it.
+   * @param {boolean} [now]
+   */
+  function staysOpen(now) {
+    const name = `bythebook:${new URL(home).host}:panel`;
+    try {
+      if (now === true) sessionStorage.setItem(name, "open");
+      if (now === false) sessionStorage.removeItem(name);
+      return sessionStorage.getItem(name) !== null;
+    } catch {
+      // A browser that keeps nothing opens it anew.
+      return false;
+    }
+  }
+
+  /** Text selected on the page, last; it is kept while the reader goes from the page to the chat. */
+  let selected = "";
+  let isInside = false;
+
+  function noteSelection() {
+    const { activeElement } = document;
+    if (isInside || activeElement === host) return;
+    const isTyped = activeElement?.matches("input, textarea");
+    const text = isTyped ? "" : String(getSelection() ?? "").trim();
+    // A click elsewhere ends a selection, but not what was to be asked about it.
+    if (!text && shape.isOpen()) return;
+    selected = text;
+    if (shape.isOpen()) /** @type {any} */ (chat)?.select?.(selected);
+  }
+
+  /** Ctrl+I, or ⌘I: what is open goes, but where it sets text in italics. @param {KeyboardEvent} event */
+  function onShortcut(event) {
+    const isMeant = event.key.toLowerCase() === "i" && (isApple ? event.metaKey : event.ctrlKey) && !event.altKey && !event.shiftKey;
+    if (!isMeant || event.defaultPrevented) return;
+    const origin = event.composedPath()[0];
+    const isWriting = origin instanceof HTMLElement && (origin.isContentEditable || origin.matches("input, textarea, select"));
+    if (isWriting && !event.composedPath().includes(host)) return;
+    event.preventDefault();
+    if (shape.isOpen()) close();
+    else void open();
+  }
 
   function floating() {
     const root = host.attachShadow({ mode: "open" });
@@ -139,6 +201,12 @@
     launcher.setAttribute("type", "button");
     launcher.setAttribute("aria-haspopup", "dialog");
     launcher.append(drawing(), title);
+    if (hasShortcut) {
+      const keys = make("kbd", isApple ? "⌘I" : "Ctrl I");
+      keys.setAttribute("aria-hidden", "true");
+      launcher.setAttribute("aria-keyshortcuts", isApple ? "Meta+I" : "Control+I");
+      launcher.append(keys);
+    }
     launcher.addEventListener("click", () => void open());
     dialog.setAttribute("aria-label", title);
     // Escape belongs to the chat first, which asks to be closed when it has nothing else to close.
@@ -152,20 +220,36 @@
     root.append(place);
     document.body.append(host);
 
+    /** @type {HTMLElement | null} What had the keyboard before it was opened. */
+    let before = null;
+    const wide = matchMedia(WIDE);
+    wide.addEventListener("change", makeRoom);
+
+    /** The page moves aside, as far as it can: what is fixed to the window stays. */
+    function makeRoom() {
+      const isBeside = isPanel && dialog.open && wide.matches;
+      document.documentElement.style.marginInlineEnd = isBeside ? `${dialog.offsetWidth}px` : "";
+    }
     function left() {
       launcher.hidden = false;
-      launcher.focus();
+      if (isPanel) staysOpen(false);
+      makeRoom();
+      (before?.isConnected ? before : launcher).focus();
       tell("close");
     }
     function opened() {
       if (dialog.open) return;
+      const { activeElement } = document;
+      before = activeElement instanceof HTMLElement && activeElement !== document.body && activeElement !== host ? activeElement : null;
       // On a phone it takes the whole screen, and what is below is out of reach.
       if (matchMedia(NARROW).matches) dialog.showModal();
       else dialog.show();
       launcher.hidden = true;
+      if (isPanel) staysOpen(true);
+      makeRoom();
       tell("open");
     }
-    return { place: () => dialog, opened, closed: () => dialog.close() };
+    return { place: () => dialog, isOpen: () => dialog.open, opened, closed: () => dialog.close() };
   }
 
   function inline() {
@@ -181,7 +265,7 @@
       load().then(() => tell("open"), (problem) => console.error("bythebook:", problem));
     }, { rootMargin: "300px" });
     near.observe(host);
-    return { place: () => host, opened: () => host.scrollIntoView({ block: "nearest" }), closed: () => undefined };
+    return { place: () => host, isOpen: () => true, opened: () => host.scrollIntoView({ block: "nearest" }), closed: () => undefined };
   }
 
   function drawing() {
@@ -242,9 +326,20 @@
     if (document.body && document.readyState !== "loading") resolve(undefined);
     else document.addEventListener("DOMContentLoaded", () => resolve(undefined));
   }).then(() => {
+    if (isPanel) host.dataset.mode = "panel";
     shape = isInline ? inline() : floating();
+    if (knowsPage) {
+      document.addEventListener("pointerdown", (event) => (isInside = event.composedPath().includes(host)), { capture: true });
+      document.addEventListener("selectionchange", noteSelection);
+    }
+    if (hasShortcut) for (const target of [document, host]) target.addEventListener("keydown", (event) => onShortcut(/** @type {KeyboardEvent} */ (event)));
     // What is typed in the chat is not one of the page's shortcuts.
     for (const kind of ["keydown", "keypress", "keyup"]) host.addEventListener(kind, (event) => event.stopPropagation());
     dress();
+    // The keyboard stays with the page, which has just been opened.
+    if (isPanel && matchMedia(WIDE).matches && staysOpen()) {
+      shape.opened();
+      load().catch((problem) => console.error("bythebook:", problem));
+    }
   });
 })();

@@ -17,16 +17,18 @@ MAX_ROWS = 3
 NUMBERED = re.compile(r"(?:chapter\s+|kapitel\s+)?(\d{1,2}(?:\.\d{1,2}){0,3})\.?\s+\S", re.I)
 PREFIX = re.compile(r"(?:chapter|kapitel|part|section|appendix)?[\divxlc.]{0,8}")
 # The dots of a printed table of contents.
-LEADERS = re.compile(r"\s*(?:\.\s?){4,}\s*(?=\d{1,5}$|[ivxlc]{1,8}$)")
+LEADERS = re.compile(
+    r"(?:(?<![\s.])|(?<=\.)(?=\s\s))\s*+(?:\.\s?+){4,}+\s*+(?=\d{1,5}$|[ivxlc]{1,8}$)"
+)
 NOT_A_TITLE = re.compile(
     r"microsoft (?:word|powerpoint)|untitled|unbenannt|"
-    r".*\.(?:docx?|tex|dvi|pdf|indd|qxd|pptx?|md|html?|odt)$|\S*(?:\d{3}|[_:/\\])\S*$",
+    r".*\.(?:docx?|tex|dvi|pdf|indd|qxd|pptx?|md|html?|odt)$|(?=\S*?(?:\d{3}|[_:/\\]))\S++$",
     re.IGNORECASE,
 )
 
 
 @dataclass(frozen=True)
-class Entry:
+class OutlineEntry:
     """A line of the outline: depth from 0, the page, and the height on it if known."""
 
     title: str
@@ -70,8 +72,8 @@ def find_title(metadata: str, rows: Sequence[Row], size: float) -> str:
 
 
 def still_printed(
-    outline: Sequence[Entry], rows: Sequence[Row], left_out: Sequence[Row]
-) -> list[Entry]:
+    outline: Sequence[OutlineEntry], rows: Sequence[Row], left_out: Sequence[Row]
+) -> list[OutlineEntry]:
     """The outline without the names of what was left out, such as the contents."""
     gone = {row.page for row in left_out} - {row.page for row in rows}
     names = {(row.page, _plain(row.text)) for row in left_out}
@@ -83,7 +85,7 @@ def still_printed(
 
 
 def find_headings(
-    rows: Sequence[Row], outline: Sequence[Entry], size: float, title: str
+    rows: Sequence[Row], outline: Sequence[OutlineEntry], size: float, title: str
 ) -> dict[int, list[Heading]]:
     """Headings by the index of the row they stand at. Level 1 is the title's."""
     found: dict[int, list[Heading]] = defaultdict(list)
@@ -111,7 +113,7 @@ def _leave_out_title(
 
 def _from_outline(
     rows: Sequence[Row],
-    outline: Sequence[Entry],
+    outline: Sequence[OutlineEntry],
     found: dict[int, list[Heading]],
     taken: set[int],
 ) -> int:
@@ -136,7 +138,7 @@ def _from_outline(
 
 
 def _printed(
-    rows: Sequence[Row], page: Sequence[int], entry: Entry, taken: set[int]
+    rows: Sequence[Row], page: Sequence[int], entry: OutlineEntry, taken: set[int]
 ) -> tuple[int, int] | None:
     """The rows in which the outline's words are printed, as near to the named height as can be."""
     wanted = _plain(entry.title)
@@ -171,7 +173,7 @@ def _plain(text: str) -> str:
     )
 
 
-def _where(rows: Sequence[Row], pages: dict[int, list[int]], entry: Entry) -> int | None:
+def _where(rows: Sequence[Row], pages: dict[int, list[int]], entry: OutlineEntry) -> int | None:
     """The first row at or below the named height, else the first one after the page began."""
     for index in pages.get(entry.page, []):
         if entry.y is None or rows[index].y <= entry.y:

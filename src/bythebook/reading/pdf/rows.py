@@ -1,14 +1,16 @@
-"""Pieces of a page as rows, and the rows in the order in which they are read."""
+"""The rows of a page in reading order, without running heads and feet."""
 
 from __future__ import annotations
 
+import math
+import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from statistics import median
 
-from bythebook.reading.pdf.pieces import SAME_LINE, Piece
+from bythebook.reading.pdf.text_runs import SAME_LINE, TextRun
 
 # A gap between columns is as wide as this; so many of them are tried on a page of so many rows.
 GUTTER = 6.0
@@ -29,7 +31,7 @@ DEEPEST = 4
 class Row:
     """Pieces side by side in a column that reaches from `left` to `right`."""
 
-    pieces: tuple[Piece, ...]
+    pieces: tuple[TextRun, ...]
     page: int
     column: int
     left: float
@@ -64,9 +66,9 @@ class Row:
         return all(piece.mono for piece in self.pieces)
 
 
-def rows_of(pieces: Sequence[Piece], page: int) -> list[Row]:
+def rows_of(pieces: Sequence[TextRun], page: int) -> list[Row]:
     """Pieces of one height together, from the top down."""
-    rows: list[list[Piece]] = []
+    rows: list[list[TextRun]] = []
     for piece in sorted(pieces, key=lambda piece: (-piece.y, piece.left)):
         above = rows[-1][0] if rows else None
         if above and above.y - piece.y <= SAME_LINE * min(above.size, piece.size):
@@ -198,3 +200,89 @@ def _least_crossed(rows: Sequence[Row]) -> float | None:
         best = max(best, (run, x))
     length, last = best
     return left + last - length / 2 + 0.5 if length >= GUTTER else None
+
+
+# Of a page's height, counted from its edge.
+MARGIN = 0.14
+LINES_AT_EDGE = 3
+MIN_PAGES = 3
+OFTEN = 0.6
+# In sizes of a letter: lines of text are nearer to each other.
+APART = 1.7
+# A heading at the top of a page is larger than the text; a running head is not.
+LARGEST = 1.15
+PAGE_NUMBER = re.compile(
+    r"[-–—|\[(\s]*(?:(?:page|p\.|seite|s\.)\s*)?(?:\d{1,5}|[ivxlc]{1,8})"
+    r"(?:\s*(?:/|of|von|de)\s*\d{1,5})?[-–—|\])\s]*",
+    re.IGNORECASE,
+)
+NUMBERS = re.compile(r"\d+|\b[ivxlc]+\b")
+
+
+def without_margins(
+    pages: Sequence[list[Row]], heights: Sequence[float], body_size: float
+) -> list[list[Row]]:
+    """The pages without what is printed on each of them."""
+    if len(pages) < 2:
+        return [list(rows) for rows in pages]
+    edges = [
+        [
+            _edge(rows, (1 - MARGIN) * height, math.inf, body_size),
+            _edge(rows[::-1], -math.inf, MARGIN * height, body_size),
+        ]
+        for rows, height in zip(pages, heights, strict=True)
+    ]
+    seen: Counter[tuple[str, int]] = Counter()
+    taken: Counter[int] = Counter()
+    for sides in edges:
+        rows = [row for side in sides for row in side]
+        seen.update({(_pattern(row), _height(row)) for row in rows})
+        taken.update({_height(row) for row in rows})
+    dropped = {
+        id(row)
+        for sides in edges
+        for side in sides
+        for row in _margin(side, seen, taken, len(pages))
+    }
+    return [[row for row in rows if id(row) not in dropped] for rows in pages]
+
+
+def _edge(rows: Sequence[Row], low: float, high: float, body_size: float) -> list[Row]:
+    """The outermost rows of a page, from the edge inwards: the text keeps its distance from them,
+    but for the number of the page."""
+    found: list[Row] = []
+    for index, row in enumerate(rows[:LINES_AT_EDGE]):
+        if not low < row.y < high or row.size > LARGEST * body_size:
+            break
+        found.append(row)
+        after = rows[index + 1] if index + 1 < len(rows) else None
+        if after is None or abs(after.y - row.y) > APART * row.size:
+            return found
+    return [row for row in found[:1] if PAGE_NUMBER.fullmatch(row.text)]
+
+
+def _margin(
+    side: Sequence[Row], seen: Counter[tuple[str, int]], taken: Counter[int], pages: int
+) -> list[Row]:
+    """What repeats, from the edge inwards, until something does not."""
+    found: list[Row] = []
+    for row in side:
+        near = [_height(row) + shift for shift in (-1, 0, 1)]
+        times = sum(seen[(_pattern(row), height)] for height in near)
+        at_height = sum(taken[height] for height in near)
+        if PAGE_NUMBER.fullmatch(row.text):
+            times = at_height
+        # Left and right pages have heads of their own, which in a short text are seen twice.
+        often = times >= MIN_PAGES or (times == 2 and at_height >= OFTEN * pages)
+        if not often:
+            break
+        found.append(row)
+    return found
+
+
+def _height(row: Row) -> int:
+    return round(row.y / 2)
+
+
+def _pattern(row: Row) -> str:
+    return NUMBERS.sub("#", " ".join(row.text.lower().split()))

@@ -9,16 +9,16 @@ from importlib import import_module
 from bythebook.errors import BookError, InputError
 from bythebook.reading.converted import Converted, Reader
 
-# Ending of the name: the module here that has a `read`, and the extra that it needs, if any.
-FORMATS: dict[str, tuple[str, str]] = {
-    ".pdf": ("pdf", "pdf"),
-    ".epub": ("epub", ""),
-    ".html": ("html", ""),
-    ".htm": ("html", ""),
-    ".xhtml": ("html", ""),
-    ".rst": ("rst", "rst"),
-    ".ipynb": ("notebook", ""),
-    ".docx": ("docx", ""),
+# Ending of the name: the module here that has a `read`.
+FORMATS = {
+    ".pdf": "pdf",
+    ".epub": "epub",
+    ".html": "html",
+    ".htm": "html",
+    ".xhtml": "html",
+    ".rst": "rst",
+    ".ipynb": "notebook",
+    ".docx": "docx",
 }
 # They hold pictures beside their text, so that they may be larger than a page of text.
 WITH_PICTURES = (".pdf", ".epub", ".docx", ".ipynb")
@@ -42,8 +42,8 @@ def convert(path: str, data: bytes, file_hash: str) -> Converted:
 
 def _convert(path: str, data: bytes, suffix: str) -> Converted:
     try:
-        return reader_for(path, suffix)(data, path)
-    except BookError:
+        return reader_for(suffix)(data, path)
+    except (BookError, MemoryError):  # the memory is the limit of the whole process
         raise
     except Exception as problem:  # one file must not end the ingest of a whole book
         raise InputError(
@@ -52,19 +52,8 @@ def _convert(path: str, data: bytes, suffix: str) -> Converted:
         ) from problem
 
 
-def reader_for(path: str, suffix: str) -> Reader:
-    """The reader, or an error that says which extra is missing."""
-    module, extra = FORMATS[suffix]
-    try:
-        reader: Reader = import_module(f"bythebook.reading.readers.{module}").read
-    except ModuleNotFoundError as problem:
-        package = (problem.name or "").partition(".")[0]
-        if not extra or package == "bythebook":
-            raise
-        raise InputError(
-            f"{path} needs the package {package}, which is not installed.",
-            action=f"Run: pip install 'bythebook[{extra}]'",
-        ) from problem
+def reader_for(suffix: str) -> Reader:
+    reader: Reader = import_module(f"bythebook.reading.readers.{FORMATS[suffix]}").read
     return reader
 
 

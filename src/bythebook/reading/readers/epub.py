@@ -9,10 +9,10 @@ from urllib.parse import unquote
 
 from bythebook.errors import InputError
 from bythebook.reading.converted import Converted
-from bythebook.reading.readers.archive import Archive
 from bythebook.reading.readers.html_text import HEADINGS, HtmlText
-from bythebook.reading.readers.tokens import Token, decoded, tokens
-from bythebook.reading.readers.writer import Writer
+from bythebook.reading.readers.markdown_writer import MarkdownWriter
+from bythebook.reading.readers.markup_tokens import MarkupToken, decoded, tokens
+from bythebook.reading.readers.zip_archive import Archive
 
 CONTAINER = "META-INF/container.xml"
 ENCRYPTION = "META-INF/encryption.xml"
@@ -33,7 +33,7 @@ def read(data: bytes, path: str) -> Converted:
         package = _package(archive)
         _refuse_protected(archive, package)
         titles = _titles(archive, package.contents)
-        writer = Writer(path)
+        writer = MarkdownWriter(path)
         writer.mark("")
         writer.heading(1, package.title)
         missing = 0
@@ -129,5 +129,5 @@ def _refuse_protected(archive: Archive, package: _Package) -> None:
             )
 
 
-def _is_reference(token: Token) -> bool:
+def _is_reference(token: MarkupToken) -> bool:
     return token.kind == "open" and token.name == "cipherreference"

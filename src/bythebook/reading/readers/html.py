@@ -8,8 +8,8 @@ from itertools import accumulate
 from bythebook.errors import InputError
 from bythebook.reading.converted import Converted
 from bythebook.reading.readers.html_text import FURNITURE, HtmlText
-from bythebook.reading.readers.tokens import VOID, Token, decoded, tokens
-from bythebook.reading.readers.writer import Writer
+from bythebook.reading.readers.markdown_writer import MarkdownWriter
+from bythebook.reading.readers.markup_tokens import VOID, MarkupToken, decoded, tokens
 
 # Main text that is a smaller share of the page than this is only a frame for a program.
 SMALL_SHARE = 0.2
@@ -22,7 +22,7 @@ def read(data: bytes, path: str) -> Converted:
     found = list(tokens(decoded(data)))
     start, end = main_part(found)
     whole = (start, end) == (0, len(found))
-    writer = Writer(path)
+    writer = MarkdownWriter(path)
     writer.mark("")
     if not has_title(found[start:end]):
         writer.heading(1, title_of(found))
@@ -31,7 +31,7 @@ def read(data: bytes, path: str) -> Converted:
     return writer.finish(language=language_of(found))
 
 
-def main_part(found: Sequence[Token]) -> tuple[int, int]:
+def main_part(found: Sequence[MarkupToken]) -> tuple[int, int]:
     """Where the main text begins and ends: `main`, the only `article`, else everything."""
     wanted: list[tuple[int, int]] = []
     articles: list[tuple[int, int]] = []
@@ -53,25 +53,25 @@ def main_part(found: Sequence[Token]) -> tuple[int, int]:
     return best
 
 
-def _says_main(token: Token) -> bool:
+def _says_main(token: MarkupToken) -> bool:
     return "role" in token.raw and token.attributes().get("role") == "main"
 
 
-def _letters(token: Token) -> int:
+def _letters(token: MarkupToken) -> int:
     return len(token.raw.strip()) if token.kind == "text" and not token.name else 0
 
 
-def has_title(found: Sequence[Token]) -> bool:
+def has_title(found: Sequence[MarkupToken]) -> bool:
     return any(token.kind == "open" and token.name == "h1" for token in found)
 
 
-def title_of(found: Sequence[Token]) -> str:
+def title_of(found: Sequence[MarkupToken]) -> str:
     return next(
         (" ".join(t.raw.split()) for t in found if t.kind == "text" and t.name == "title"), ""
     )
 
 
-def language_of(found: Sequence[Token]) -> str | None:
+def language_of(found: Sequence[MarkupToken]) -> str | None:
     for token in found:
         if token.kind == "open" and token.name == "html":
             return token.attributes().get("lang")

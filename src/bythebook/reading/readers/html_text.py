@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from functools import cached_property
 from itertools import accumulate
 
-from bythebook.reading.readers.tokens import VOID, Token
-from bythebook.reading.readers.writer import Writer, code_span
+from bythebook.reading.readers.markdown_writer import MarkdownWriter, code_span
+from bythebook.reading.readers.markup_tokens import VOID, MarkupToken
 
 HIDDEN = frozenset(
     "head script style noscript template svg canvas button select dialog iframe audio video object "
@@ -48,8 +48,8 @@ class HtmlText:
 
     def __init__(
         self,
-        writer: Writer,
-        found: Sequence[Token],
+        writer: MarkdownWriter,
+        found: Sequence[MarkupToken],
         *,
         skipped: frozenset[str] = frozenset(),
         furniture: frozenset[str] = frozenset(),
@@ -91,7 +91,7 @@ class HtmlText:
         """Behind the element that begins here; a tag that is never closed stands alone."""
         return self.ends.get(index, index) + 1
 
-    def _is_hidden(self, token: Token) -> bool:
+    def _is_hidden(self, token: MarkupToken) -> bool:
         if token.name == "script" and MATHS_TYPE.search(token.raw):
             return False
         if token.name in HIDDEN or token.name in self.skipped:
@@ -107,7 +107,7 @@ class HtmlText:
             or "display:none" in attributes.get("style", "").replace(" ", "")
         )
 
-    def _is_furniture(self, token: Token, index: int) -> bool:
+    def _is_furniture(self, token: MarkupToken, index: int) -> bool:
         if not self.furniture or not token.raw or not MAY_BE_FURNITURE.search(token.raw):
             return False
         attributes = token.attributes()
@@ -123,7 +123,7 @@ class HtmlText:
         counts = (len(token.raw.strip()) if token.kind == "text" else 0 for token in self.found)
         return list(accumulate(counts, initial=0))
 
-    def _open(self, token: Token, index: int) -> int:
+    def _open(self, token: MarkupToken, index: int) -> int:
         """Take in what begins here; the index to go on with."""
         name = token.name
         if name == "br":
@@ -144,7 +144,7 @@ class HtmlText:
             return self._open_block(token, index)
         return index + 1
 
-    def _inline(self, token: Token) -> None:
+    def _inline(self, token: MarkupToken) -> None:
         if token.name == "img" and "math" in token.raw:
             alternative = token.attributes().get("alt", "")
             self.text.append(f"${alternative}$" if alternative else "")
@@ -156,7 +156,7 @@ class HtmlText:
             attributes = token.attributes()
             self.anchor = self.anchor or attributes.get("id") or attributes.get("name") or ""
 
-    def _open_block(self, token: Token, index: int) -> int:
+    def _open_block(self, token: MarkupToken, index: int) -> int:
         name = token.name
         self._flush()
         if name in HEADINGS:
@@ -197,7 +197,7 @@ class HtmlText:
         elif name == "blockquote":
             self.quotes = max(0, self.quotes - 1)
 
-    def _add_text(self, token: Token) -> None:
+    def _add_text(self, token: MarkupToken) -> None:
         if not token.name:  # what stands in a script or a title has a name
             self.text.append(token.raw)
 
@@ -253,12 +253,12 @@ class HtmlText:
             at += 1
         return "".join(parts)
 
-    def _language(self, token: Token, index: int) -> str:
+    def _language(self, token: MarkupToken, index: int) -> str:
         inner = self.found[index + 1] if index + 1 < len(self.found) else token
         named = _language_in(token) or (_language_in(inner) if inner.name == "code" else "")
         return named or self.language
 
-    def _maths(self, token: Token, index: int) -> None:
+    def _maths(self, token: MarkupToken, index: int) -> None:
         """TeX where the page has it, else the signs one after the other."""
         attributes = token.attributes()
         end = self.ends.get(index, index)
@@ -337,7 +337,7 @@ class HtmlText:
         self.text = []
 
 
-def _ends(found: Sequence[Token]) -> dict[int, int]:
+def _ends(found: Sequence[MarkupToken]) -> dict[int, int]:
     """For each tag that is closed, where; one that is left open is closed by nothing."""
     ends: dict[int, int] = {}
     opened: dict[str, list[int]] = {}
@@ -349,7 +349,7 @@ def _ends(found: Sequence[Token]) -> dict[int, int]:
     return ends
 
 
-def _layout_tables(found: Sequence[Token], ends: dict[int, int]) -> set[int]:
+def _layout_tables(found: Sequence[MarkupToken], ends: dict[int, int]) -> set[int]:
     """Tables with blocks inside; each is looked at once, however deep they are in each other."""
     layout: set[int] = set()
     inside: list[int] = []
@@ -363,7 +363,7 @@ def _layout_tables(found: Sequence[Token], ends: dict[int, int]) -> set[int]:
     return layout
 
 
-def _language_in(token: Token) -> str:
+def _language_in(token: MarkupToken) -> str:
     if not token.raw:
         return ""
     attributes = token.attributes()

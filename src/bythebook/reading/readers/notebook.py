@@ -7,8 +7,8 @@ from typing import Any
 
 from bythebook.errors import InputError
 from bythebook.reading.converted import Converted
-from bythebook.reading.readers.tokens import decoded
-from bythebook.reading.readers.writer import Writer
+from bythebook.reading.readers.markdown_writer import MarkdownWriter
+from bythebook.reading.readers.markup_tokens import decoded
 
 MAX_CELLS = 20_000
 MAX_OUTPUT_LINES = 20
@@ -19,7 +19,7 @@ NO_CELL, NO_CODE, NO_OUTPUT = "remove-cell", "remove-input", "remove-output"
 
 def read(data: bytes, path: str) -> Converted:
     cells, language = _cells(data, path)
-    writer = Writer(path)
+    writer = MarkdownWriter(path)
     cut = 0
     for cell in cells[:MAX_CELLS]:
         text, tags = _text(cell.get("source")), _tags(cell)

@@ -12,20 +12,18 @@ import pypdfium2.raw as pdfium
 
 from bythebook.errors import InputError
 from bythebook.reading.converted import Converted
+from bythebook.reading.pdf.front_matter import without_listings
 from bythebook.reading.pdf.headings import (
-    Entry,
+    OutlineEntry,
     body_size,
     find_headings,
     find_title,
     still_printed,
 )
-from bythebook.reading.pdf.hyphens import Vocabulary
-from bythebook.reading.pdf.listings import without_listings
-from bythebook.reading.pdf.margins import without_margins
-from bythebook.reading.pdf.paragraphs import Flow
-from bythebook.reading.pdf.pieces import read_pieces
-from bythebook.reading.pdf.rows import Row, in_reading_order, rows_of
-from bythebook.reading.readers.writer import Writer
+from bythebook.reading.pdf.paragraphs import Flow, Vocabulary
+from bythebook.reading.pdf.rows import Row, in_reading_order, rows_of, without_margins
+from bythebook.reading.pdf.text_runs import read_text_runs
+from bythebook.reading.readers.markdown_writer import MarkdownWriter
 
 MAX_PAGES = 5_000
 MAX_OUTLINE = 20_000
@@ -47,7 +45,7 @@ def read(data: bytes, path: str) -> Converted:
     pages, left_out = without_listings(without_margins(pages, heights, size))
     rows = [row for page in pages for row in in_reading_order(page)]
     title = find_title(metadata, rows, size)
-    writer = Writer(path)
+    writer = MarkdownWriter(path)
     writer.mark("#page=1", 1)
     writer.heading(1, title)
     flow = Flow(writer, Vocabulary(row.text for row in rows), rows)
@@ -100,7 +98,7 @@ def _pages(document: Any, path: str) -> tuple[list[list[Row]], list[float], list
             pages.append([])
             heights.append(1.0)
             continue
-        rows = rows_of(read_pieces(textpage), index + 1)
+        rows = rows_of(read_text_runs(textpage), index + 1)
         if not rows and any(
             True for _ in page.get_objects([pdfium.FPDF_PAGEOBJ_IMAGE], max_depth=3)
         ):
@@ -112,8 +110,8 @@ def _pages(document: Any, path: str) -> tuple[list[list[Row]], list[float], list
     return pages, heights, without_text
 
 
-def _outline(document: Any) -> list[Entry]:
-    entries: list[Entry] = []
+def _outline(document: Any) -> list[OutlineEntry]:
+    entries: list[OutlineEntry] = []
     for bookmark in document.get_toc(max_depth=10):
         destination = bookmark.get_dest()
         page = destination.get_index() if destination else None
@@ -121,7 +119,7 @@ def _outline(document: Any) -> list[Entry]:
         if page is not None and title:
             _, view = destination.get_view()
             top = view[1] if len(view) > 1 else view[0] if len(view) == 1 else None
-            entries.append(Entry(title, bookmark.level, page + 1, top))
+            entries.append(OutlineEntry(title, bookmark.level, page + 1, top))
         if len(entries) >= MAX_OUTLINE:
             break
     return entries

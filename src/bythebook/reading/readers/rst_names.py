@@ -15,8 +15,8 @@ from docutils.parsers.rst import Directive, directives, roles
 from docutils.parsers.rst.languages import en as english
 from docutils.utils import new_document
 
+from bythebook.reading.converted import titled_entries
 from bythebook.reading.directives import SPHINX_CODE, SPHINX_SILENT
-from bythebook.reading.toctree import titled_entries
 
 DOMAINS = ("", "py:", "c:", "cpp:", "js:", "std:", "rst:")
 OBJECTS = (
@@ -39,8 +39,7 @@ TOLD = {"type", "default", "required", "choices"}
 DIRECTIVE = re.compile(
     r"^[ \t]*\.\.[ \t]+(?:\|[^|\n]+\|[ \t]+)?([A-Za-z][\w.:+-]*?)::(?=\s|$)", re.MULTILINE
 )
-ROLE = re.compile(r"(?<![\w`]):([A-Za-z][\w.:+-]*?):`")
-TITLE_AND_TARGET = re.compile(r"^(?P<title>.+?)\s*<[^<>]*>$", re.DOTALL)
+ROLE = re.compile(r"(?<![\w`]):([A-Za-z][\w.:+-]{0,100}?):`")
 
 
 @cache
@@ -79,8 +78,10 @@ def know_names_of(text: str) -> None:
 
 def _shown(text: str) -> str:
     text = text.replace("\x00", "")
-    titled = TITLE_AND_TARGET.match(text)
-    return titled["title"] if titled else text.lstrip("~!")
+    title, opened, target = text.rpartition("<")
+    if opened and title.strip() and target.endswith(">") and target.count(">") == 1:
+        return title.rstrip()
+    return text.lstrip("~!")
 
 
 def _shown_as(kind: type[nodes.TextElement]) -> Any:
@@ -160,8 +161,8 @@ class _Titled(_Nothing):
     def run(self) -> list[nodes.Node]:
         box = nodes.compound()
         if title := " ".join(self.arguments).strip():
-            told, _ = self.state.inline_text(f"{title}:", self.lineno)
-            box += nodes.paragraph("", "", *told)
+            inline, _ = self.state.inline_text(f"{title}:", self.lineno)
+            box += nodes.paragraph("", "", *inline)
         self.state.nested_parse(self.content, self.content_offset, box)
         return [box]
 
@@ -174,7 +175,7 @@ class _Signature(_Nothing):
         for line in "\n".join(self.arguments).splitlines():
             box += nodes.paragraph("", "", nodes.literal("", line.strip()))
         for name in sorted(TOLD & self.options.keys()):
-            told, _ = self.state.inline_text(f"{name}: {self.options[name]}", self.lineno)
-            box += nodes.paragraph("", "", *told)
+            inline, _ = self.state.inline_text(f"{name}: {self.options[name]}", self.lineno)
+            box += nodes.paragraph("", "", *inline)
         self.state.nested_parse(self.content, self.content_offset, box)
         return [box]

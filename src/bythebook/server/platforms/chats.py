@@ -3,28 +3,65 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import logging
+import uuid
 from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
 from itertools import count
+from typing import Literal
 
 from pydantic import ValidationError
 
-from bythebook.agent.events import Failed
 from bythebook.errors import BookError, BusyError, InputError, Overloaded, TooManyRequests
-from bythebook.models.chat import MAX_MESSAGE, ChatRequest
+from bythebook.models.chat_messages import MAX_MESSAGE, ChatRequest
 from bythebook.models.chunk import now
 from bythebook.models.key import ApiKey
 from bythebook.server.caller import Caller
-from bythebook.server.conversations import Conversations
-from bythebook.server.kept import Kept
+from bythebook.server.conversations import Conversations, SavedAnswer
+from bythebook.server.error_responses import unexpected
 from bythebook.server.logs import log_context
 from bythebook.server.platforms.delivery import deliver
-from bythebook.server.platforms.question import Platform, Question, book_of, session_of
-from bythebook.server.platforms.wording import HOW_TO_ASK, Outcome
-from bythebook.server.problems import unexpected
+from bythebook.server.platforms.reply_text import HOW_TO_ASK, Outcome
 from bythebook.server.rate import RateLimits
 from bythebook.server.webhook import Deliveries
 from bythebook.settings import Settings
+
+Platform = Literal["slack", "discord"]
+
+
+@dataclass(frozen=True)
+class PlatformQuestion:
+    """`delivery` is what the platform calls it each time it sends it, `asker` a person there, and
+    `place` where the conversation is held."""
+
+    platform: Platform
+    delivery: str
+    asker: str
+    channel: str
+    place: tuple[str, ...]
+    text: str
+
+
+def session_of(question: PlatformQuestion, book_id: str, part: int) -> str:
+    """The id of a conversation, the same in every service. The parts of a long one have their
+    own."""
+    names = (question.platform, book_id, *question.place, str(part))
+    digest = hashlib.sha256("\0".join(names).encode()).digest()
+    return str(uuid.UUID(bytes=digest[:16], version=4))
+
+
+def book_of(setting: str, channel: str) -> str | None:
+    """The book for a channel, by a setting such as `C024BE91L=history,physics`."""
+    default: str | None = None
+    for entry in filter(None, (entry.strip() for entry in setting.split(","))):
+        name, is_pair, book_id = (part.strip() for part in entry.partition("="))
+        if not is_pair:
+            default = name
+        elif name == channel:
+            return book_id
+    return default
+
 
 logger = logging.getLogger(__name__)
 
@@ -47,7 +84,7 @@ class Chats:
         """Questions that are not answered yet."""
         return len(self._tasks)
 
-    async def take(self, question: Question, reply: Reply) -> bool:
+    async def take(self, question: PlatformQuestion, reply: Reply) -> bool:
         """Whether it is new: what the platform sends again is answered once. `reply` raises
         NotTaken where the platform does not take it."""
         self._check_room()
@@ -68,7 +105,7 @@ class Chats:
     def _check_room(self) -> None:
         if self.under_way >= self.settings.max_concurrent:
             raise Overloaded(
-                f"The service is working on {self.under_way} questions already.",
+                f"The service is already handling {self.under_way} questions.",
                 action="Try again in a moment.",
             )
 
@@ -80,7 +117,7 @@ class Chats:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
-    async def _answer(self, question: Question, reply: Reply) -> None:
+    async def _answer(self, question: PlatformQuestion, reply: Reply) -> None:
         with log_context(key_id=question.platform):
             try:
                 outcome = await self._outcome(question)
@@ -88,7 +125,7 @@ class Chats:
             except Exception:
                 logger.exception("A question of %s failed unexpectedly", question.platform)
 
-    async def _outcome(self, question: Question) -> Outcome:
+    async def _outcome(self, question: PlatformQuestion) -> Outcome:
         try:
             return await self._ask(question)
         except BookError as problem:
@@ -99,7 +136,7 @@ class Chats:
             logger.exception("A question of %s failed unexpectedly", question.platform)
             return unexpected()
 
-    async def _ask(self, question: Question) -> Kept:
+    async def _ask(self, question: PlatformQuestion) -> SavedAnswer:
         rate = await self.rate.hit(f"{question.platform}:{question.asker}")
         if not rate.allowed:
             raise TooManyRequests(
@@ -111,32 +148,24 @@ class Chats:
         book = await caller.book(self._library, wanted)
         request = self._request(question, await self._session(question, book.book_id))
         asked = await self.conversations.check(caller, request)
-        event = await self.conversations.last_event(asked)
-        if isinstance(event, Failed):
-            raise event.error
-        return event if isinstance(event, Kept) else Kept(event.answer)
+        return await self.conversations.answer(asked)
 
     def _book_setting(self, platform: Platform) -> str:
         settings = self.settings
         return settings.slack_book if platform == "slack" else settings.discord_book
 
-    async def _session(self, question: Question, book_id: str) -> str:
+    async def _session(self, question: PlatformQuestion, book_id: str) -> str:
         """The conversation of this place; where it is full, the next one goes on."""
         for part in count():
             session_id = session_of(question, book_id, part)
             thread = await self.conversations.threads.load(session_id)
-            if thread is None or thread.conversation.count < self.settings.max_turns:
+            if thread is None or thread.conversation.count < self.settings.max_conversation_turns:
                 return session_id
         raise AssertionError("there is no last part")
 
-    def _request(self, question: Question, session_id: str) -> ChatRequest:
+    def _request(self, question: PlatformQuestion, session_id: str) -> ChatRequest:
         try:
-            return ChatRequest(
-                message=question.text,
-                session_id=session_id,
-                top_k=self.settings.top_k,
-                similarity_threshold=self.settings.score_threshold,
-            )
+            return ChatRequest(message=question.text, session_id=session_id)
         except ValidationError as problem:
             if len(question.text) > MAX_MESSAGE:
                 long = f"The question has {len(question.text)} characters."

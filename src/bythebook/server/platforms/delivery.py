@@ -1,10 +1,35 @@
-"""Handing a message to a platform that may be busy, failing or out of reach."""
+"""Messages from and to a chat platform: signatures, and handing over to one that may be down."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
+import time
 from collections.abc import Awaitable, Callable
+
+from bythebook.errors import KeyRefused
+
+# An older request is somebody's copy.
+LONGEST_AGO = 300
+LONGEST_TIMESTAMP = 12
+
+
+def wrong_signature(platform: str, setting: str, header: str) -> KeyRefused:
+    """The same whatever is wrong."""
+    return KeyRefused(
+        f"The signature of {platform} is missing, too old or does not fit the body.",
+        action=f"Give {setting} the value that {platform} shows for the app, and set the "
+        "machine's clock.",
+        details={"field": header},
+    )
+
+
+def is_recent(timestamp: str) -> bool:
+    """Whether it is a moment, in seconds, of the last five minutes or the next."""
+    if not (timestamp.isascii() and timestamp.isdigit()) or len(timestamp) > LONGEST_TIMESTAMP:
+        return False
+    return abs(time.time() - int(timestamp)) <= LONGEST_AGO
+
 
 logger = logging.getLogger(__name__)
 

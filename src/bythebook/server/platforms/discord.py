@@ -12,12 +12,17 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 from pydantic import BaseModel, Field
 
 from bythebook.models.chunk import now
-from bythebook.server.platforms.delivery import SECONDS_TO_ANSWER, NotTaken, refused
-from bythebook.server.platforms.discord_marks import DiscordMarkdown
-from bythebook.server.platforms.question import Question
-from bythebook.server.platforms.signature import is_recent, wrong_signature
-from bythebook.server.platforms.wording import SEPARATOR, Room, Said, parts_of, shortened
-from bythebook.server.sent import read_sent
+from bythebook.server.platforms.chats import PlatformQuestion
+from bythebook.server.platforms.delivery import (
+    SECONDS_TO_ANSWER,
+    NotTaken,
+    is_recent,
+    refused,
+    wrong_signature,
+)
+from bythebook.server.platforms.dialects import DiscordMarkdown
+from bythebook.server.platforms.reply_text import SEPARATOR, Reply, ReplyLimits, parts_of, shortened
+from bythebook.server.webhook import parse_body
 
 NAME = "Discord"
 API = "https://discord.com/api/v10"
@@ -27,7 +32,7 @@ SETTING = "BYTHEBOOK_DISCORD_PUBLIC_KEY"
 LONGEST_MESSAGE = 2000
 LONGEST_QUESTION = 200
 ABOVE = len("> ") + LONGEST_QUESTION + len(SEPARATOR)
-ROOM = Room(body=1700, sources=800, footer=250, together=LONGEST_MESSAGE - ABOVE)
+ROOM = ReplyLimits(body=1700, sources=800, footer=250, together=LONGEST_MESSAGE - ABOVE)
 
 COMMAND, OPTION = "ask", "question"
 PING, APPLICATION_COMMAND = 1, 2
@@ -84,14 +89,14 @@ class Interaction(BaseModel):
 
 
 def read_interaction(body: bytes) -> Interaction:
-    return read_sent(Interaction, body, NAME, "Send an interaction of Discord's API.")
+    return parse_body(Interaction, body, NAME, "Send an interaction of Discord's API.")
 
 
-def question_of(interaction: Interaction, text: str) -> Question:
+def question_of(interaction: Interaction, text: str) -> PlatformQuestion:
     """What one person asks in one channel or thread on one day is a conversation: a channel has
     no end, and what was said last week is not what "it" means today."""
     channel = interaction.channel_id or ""
-    return Question(
+    return PlatformQuestion(
         platform="discord",
         delivery=interaction.id,
         asker=interaction.asker,
@@ -101,7 +106,7 @@ def question_of(interaction: Interaction, text: str) -> Question:
     )
 
 
-def told_at_once(text: str) -> dict[str, Any]:
+def ephemeral_message(text: str) -> dict[str, Any]:
     """An answer that only the asker sees."""
     shown = shortened(text, DiscordMarkdown(), ROOM.body)
     data = {"content": shown, "flags": FOR_ASKER_ONLY, "allowed_mentions": NOBODY}
@@ -132,7 +137,7 @@ class Discord:
         if not is_recent(timestamp):
             raise wrong_signature(NAME, SETTING, SIGNATURE)
 
-    async def post(self, interaction: Interaction, message: Said) -> None:
+    async def post(self, interaction: Interaction, message: Reply) -> None:
         """In place of the sign that the app is thinking."""
         token = quote(interaction.token, safe="")
         address = f"{API}/webhooks/{self._application_id}/{token}/messages/@original"
@@ -149,7 +154,7 @@ class Discord:
             raise refused(response.status_code, response.headers.get("Retry-After"), reason)
 
 
-def content_of(question: str, message: Said) -> str:
+def content_of(question: str, message: Reply) -> str:
     """With the question, which the channel would not see otherwise."""
     asked = shortened(question, Discord.dialect, LONGEST_QUESTION)
     above = [f"> {asked}"] if question.strip() else []

@@ -13,19 +13,24 @@ from slack_sdk.errors import SlackApiError, SlackClientError
 from slack_sdk.signature import SignatureVerifier
 from slack_sdk.web.async_client import AsyncWebClient
 
-from bythebook.server.platforms.delivery import SECONDS_TO_ANSWER, NotTaken, refused
-from bythebook.server.platforms.mrkdwn import Mrkdwn
-from bythebook.server.platforms.question import Question
-from bythebook.server.platforms.signature import is_recent, wrong_signature
-from bythebook.server.platforms.wording import Room, Said, parts_of
-from bythebook.server.sent import read_sent
+from bythebook.server.platforms.chats import PlatformQuestion
+from bythebook.server.platforms.delivery import (
+    SECONDS_TO_ANSWER,
+    NotTaken,
+    is_recent,
+    refused,
+    wrong_signature,
+)
+from bythebook.server.platforms.dialects import Mrkdwn
+from bythebook.server.platforms.reply_text import Reply, ReplyLimits, parts_of
+from bythebook.server.webhook import parse_body
 
 NAME = "Slack"
 API = AsyncWebClient.BASE_URL
 TIMESTAMP, SIGNATURE = "X-Slack-Request-Timestamp", "X-Slack-Signature"
 SETTING = "BYTHEBOOK_SLACK_SIGNING_SECRET"
 # Slack's own limits: of the text of a block, and of a message.
-ROOM = Room(body=3000, sources=3000, footer=2000, together=40_000)
+ROOM = ReplyLimits(body=3000, sources=3000, footer=2000, together=40_000)
 
 # Codes that mean the same as a status.
 CODES = {"ratelimited": 429, "internal_error": 500, "fatal_error": 500, "service_unavailable": 503}
@@ -72,14 +77,14 @@ class Delivery(BaseModel):
 
 def read_delivery(body: bytes) -> Delivery:
     action = "Give Slack this address for events only, not for commands or interactions."
-    return read_sent(Delivery, body, NAME, action)
+    return parse_body(Delivery, body, NAME, action)
 
 
-def question_of(delivery: Delivery) -> Question:
+def question_of(delivery: Delivery) -> PlatformQuestion:
     """A thread is a conversation; a message outside of one begins it, as its answer does."""
     event = delivery.event
     assert event is not None and event.user
-    return Question(
+    return PlatformQuestion(
         platform="slack",
         delivery=delivery.event_id,
         asker=f"{delivery.team_id}:{event.user}",
@@ -121,7 +126,7 @@ class Slack:
         ):
             raise wrong_signature(NAME, SETTING, SIGNATURE)
 
-    async def post(self, delivery: Delivery, message: Said) -> None:
+    async def post(self, delivery: Delivery, message: Reply) -> None:
         """Below the question, in its thread."""
         event = delivery.event
         assert event is not None
@@ -144,7 +149,7 @@ class Slack:
             raise NotTaken(reason, may_again=True) from None
 
 
-def blocks_of(message: Said) -> list[dict[str, Any]]:
+def blocks_of(message: Reply) -> list[dict[str, Any]]:
     *texts, last = parts_of(message)
     sections = texts if message.footer else [*texts, last]
     blocks: list[dict[str, Any]] = [{"type": "section", "text": _mrkdwn(text)} for text in sections]

@@ -14,11 +14,14 @@ import { Books } from "./books.js";
 import { Gaps } from "./gaps.js";
 import { Health } from "./health.js";
 import { Jobs } from "./jobs.js";
+import { Keys } from "./keys.js";
+import { Model } from "./model.js";
+import { Question } from "./question.js";
 import { Questions } from "./questions.js";
 import style from "./style.js";
 import { Usage } from "./usage.js";
 
-/** `<bythebook-admin>`: books, jobs, how much is asked, what the book lacks, and each question. */
+/** `<bythebook-admin>`: books, jobs, the language model, keys, how much is asked, what the book lacks, and each question. */
 class BythebookAdmin extends HTMLElement {
   connectedCallback() {
     const root = this.attachShadow({ mode: "open" });
@@ -32,12 +35,24 @@ class BythebookAdmin extends HTMLElement {
     /** @param {string} words */
     const say = (words) => announcer.say(words);
 
-    const jobs = new Jobs(service, say, () => void books.load());
-    const books = new Books(service, say, (job) => jobs.add(job));
-    const parts = [new Health(service), books, jobs, new Usage(service), new Gaps(service), new Questions(service)];
+    const jobs = new Jobs(service, say, () => {
+      void books.load();
+      sites.booksChanged();
+    });
+    const question = new Question();
+    const ask = (/** @type {string} */ bookId) => askAbout(bookId, store, service.key);
+    const books = new Books(service, { started: (job) => jobs.add(job), question, ask });
+    const useKey = (/** @type {string} */ key) => {
+      service.key = key;
+      store.writeTab("admin-key", key);
+    };
+    const sites = new Keys(service, { say, question, useKey });
+    const model = new Model(service, { question, changed: () => void health.load() });
+    const health = new Health(service);
+    const parts = [health, books, jobs, model, sites, new Usage(service), new Gaps(service), new Questions(service)];
     const load = () => Promise.all(parts.map((part) => part.load()));
     const otherKey = async () => {
-      const key = await keys.ask(new Problem("key", "Another key is wanted."));
+      const key = await keys.ask(new Problem("key", "This key is not accepted."));
       if (key) service.key = key;
       await load();
     };
@@ -55,11 +70,27 @@ class BythebookAdmin extends HTMLElement {
       make("main", {}, ...parts.map((part) => part.element)),
       announcer.element,
       keys.element,
+      question.element,
     );
+    // A file that is dropped beside its place must not take the page's.
+    for (const kind of ["dragover", "drop"]) this.addEventListener(kind, (event) => event.preventDefault());
     this.addEventListener("bythebook:theme", () => pageAs(theme));
     pageAs(theme);
     void load();
   }
+}
+
+/**
+ * Go to the chat with this book. Who is let in here is let in there.
+ * @param {string} bookId
+ * @param {Store} store
+ * @param {string | null} key
+ */
+function askAbout(bookId, store, key) {
+  store.write("book", bookId);
+  store.writeTab("session", null);
+  if (key && !store.read("key", null)) store.writeTab("key", key);
+  location.assign("/");
 }
 
 /** @param {Theme} theme */

@@ -7,6 +7,14 @@ const SHOWN = 20;
 const MOST = 1000;
 const FILE = "gaps.csv";
 
+/** What may be chosen, and how it is told. */
+const KINDS = [
+  ["", "Refused or uncertain", "refused or answered with low confidence"],
+  ["refused", "Refused", "refused"],
+  ["low", "Uncertain", "answered with low confidence"],
+  ["down", "Rated down", "rated down"],
+];
+
 /**
  * @typedef {object} Gap
  * @property {string} question
@@ -30,11 +38,13 @@ export class Gaps extends Section {
   constructor(service) {
     const options = [7, 30, 90].map((days) => make("option", { value: days, selected: days === 30 }, `${days} days`));
     const period = make("select", { "aria-label": "Period of gaps", onchange: () => void this.load() }, ...options);
+    const kind = make("select", { "aria-label": "Kind of gaps", onchange: () => void this.load() }, ...KINDS.map(([value, name]) => make("option", { value }, name)));
     const download = make("button", { type: "button", class: "plain", onclick: () => void this.attempt(() => this.download()) }, icon("save"), "CSV");
     download.title = `Download as ${FILE}`;
-    super("Gaps", download, period);
+    super("Gaps", download, kind, period);
     this.service = service;
     this.period = period;
+    this.kind = kind;
     this.shown = SHOWN;
     /** Which answer is waited for: an earlier one that comes late is not shown. */
     this.turn = 0;
@@ -44,16 +54,17 @@ export class Gaps extends Section {
     if (!this.body.querySelector(".gaps")) this.show(make("p", { class: "small", role: "status" }, "Comparing questions …"));
     return this.attempt(async () => {
       const turn = ++this.turn;
-      const found = await this.service.read(`/admin/gaps?days=${this.period.value}&limit=${this.shown}`);
+      const found = await this.service.read(this.path(this.shown));
       if (turn !== this.turn) return;
+      const kind = KINDS[this.kind.selectedIndex]?.[2] ?? "";
       const { gaps, groups, questions, left_out: leftOut } = found;
       if (!gaps.length) {
-        const why = found.days ? "Nothing was refused or answered with low confidence." : "Questions are not kept: BYTHEBOOK_KEEP_QUESTIONS_DAYS is 0.";
+        const why = found.days ? `Nothing was ${kind}.` : "Questions are not kept: BYTHEBOOK_KEEP_QUESTIONS_DAYS is 0.";
         this.show(make("p", {}, why));
         return;
       }
       this.show(
-        make("p", { class: "small" }, `${counted(questions, "question")} refused or answered with low confidence, ${counted(groups, "gap")}.`),
+        make("p", { class: "small" }, `${counted(questions, "question")} ${kind}, ${counted(groups, "gap")}.`),
         make("ol", { class: "gaps" }, ...gaps.map(entry)),
         leftOut ? make("p", { class: "small" }, `The oldest ${number(leftOut)} questions are left out.`) : null,
         groups > gaps.length && this.shown < MOST
@@ -63,6 +74,12 @@ export class Gaps extends Section {
     });
   }
 
+  /** @param {number} most */
+  path(most) {
+    const only = this.kind.value ? `&outcome=${this.kind.value}` : "";
+    return `/admin/gaps?days=${this.period.value}&limit=${most}${only}`;
+  }
+
   more() {
     this.shown = Math.min(MOST, this.shown * 5);
     void this.load();
@@ -70,7 +87,7 @@ export class Gaps extends Section {
 
   /** A plain link would come without the key. */
   async download() {
-    const response = await this.service.send("GET", `/admin/gaps?days=${this.period.value}&limit=${MOST}&format=csv`);
+    const response = await this.service.send("GET", `${this.path(MOST)}&format=csv`);
     const address = URL.createObjectURL(await response.blob());
     make("a", { href: address, download: FILE }).click();
     setTimeout(() => URL.revokeObjectURL(address), 1000);

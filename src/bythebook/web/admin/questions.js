@@ -4,7 +4,7 @@ import { joined, link, Section, when } from "./section.js";
 const SHOWN = 25;
 const CHOICES = [
   ["refused", "Not answered"],
-  ["down", "Rated as bad"],
+  ["down", "Rated bad"],
   ["low", "Low confidence"],
   ["failed", "Failed"],
   ["answered", "Answered"],

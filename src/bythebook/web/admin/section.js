@@ -56,6 +56,24 @@ export function table(label, heads, rows) {
   );
 }
 
+/**
+ * Say in a status line what some work comes to.
+ * @param {HTMLElement} line
+ * @param {() => Promise<string>} work
+ * @returns {Promise<boolean>} Whether it was done.
+ */
+export async function tell(line, work) {
+  line.textContent = "…";
+  try {
+    line.textContent = await work();
+    return true;
+  } catch (thrown) {
+    const problem = Problem.from(thrown);
+    line.textContent = `${problem.message} ${problem.action}`;
+    return false;
+  }
+}
+
 /** @param {number} value */
 export function number(value) {
   return value.toLocaleString("en-GB");

@@ -13,8 +13,37 @@ th, td { padding: .55em 1em .55em 0; text-align: left; vertical-align: top; bord
 th { font-size: .8125em; font-weight: 600; color: var(--muted); white-space: nowrap; }
 tr:last-child td { border-bottom: 0; }
 td { font-variant-numeric: tabular-nums; }
-.actions { display: flex; gap: .35em; align-items: center; }
-.told { min-height: 1.5em; margin: .5em 0; color: var(--muted); }
+.actions { display: flex; flex-wrap: wrap; gap: .35em; align-items: center; }
+.books > li { padding: .9em 0; border-bottom: 1px solid var(--border); }
+.book { display: flex; flex-wrap: wrap; gap: .6em 1em; align-items: center; justify-content: space-between; }
+.book > :first-child { flex: 1 1 16em; min-width: 0; }
+.books .small, .pages span, .told, .keys .small { overflow-wrap: anywhere; }
+.books details, .add { margin-top: .6em; }
+.change { display: grid; gap: 1em; padding: .9em 1em 1em; margin-top: .4em; background: var(--sunken); border-radius: var(--radius); }
+.change form, .change .row { margin: 0; }
+.pages { max-height: 20em; overflow-y: auto; }
+.pages li { display: flex; gap: .75em; align-items: center; justify-content: space-between; padding: .2em 0; border-bottom: 1px solid var(--border); }
+.add > form + form, .add details { margin-top: 1.25em; }
+section form .drop { flex-basis: 100%; }
+.drop { display: grid; gap: .35em; justify-items: center; padding: 1.6em 1em; text-align: center; border: 1.5px dashed var(--edge); border-radius: var(--radius); cursor: pointer; }
+.drop:hover, .drop.over, .drop:focus-within { border-color: var(--accent); background: var(--accent-soft); }
+.drop:focus-within { outline: 2px solid var(--accent); outline-offset: 2px; }
+.drop .icon { width: 1.75em; height: 1.75em; color: var(--accent); }
+.drop .small { font-weight: 400; }
+textarea { width: 100%; font-weight: 400; min-height: 4.5em; padding: .45em .7em; font-size: 1.0714em; background: var(--background); border: 1px solid var(--edge); border-radius: calc(var(--radius) * .7); }
+.danger { color: var(--danger); border-color: currentColor; }
+section form > fieldset { flex: 1 1 100%; }
+section form > .row, section form > p { flex: 1 1 100%; gap: .5em; }
+.checks li { padding: .5em 0 .5em 1.4em; position: relative; border-bottom: 1px solid var(--border); }
+.checks li::before { content: "✓"; position: absolute; left: 0; color: var(--good); }
+.checks li[data-found=failed]::before { content: "✕"; color: var(--danger); }
+.checks li[data-found=note]::before { content: "!"; font-weight: 700; color: var(--warning); }
+.made { display: grid; gap: .9em; padding: 1em; margin-bottom: 1em; background: var(--accent-soft); border-radius: var(--radius); }
+.made pre { margin: .3em 0 0; padding: .7em; white-space: pre-wrap; overflow-wrap: anywhere; font: .875em/1.5 var(--mono-font); background: var(--surface); border-radius: calc(var(--radius) * .7); }
+.keys li { display: flex; flex-wrap: wrap; gap: .35em 1em; align-items: center; justify-content: space-between; padding: .6em 0; border-bottom: 1px solid var(--border); }
+.keys li > :first-child { flex: 1 1 16em; min-width: 0; }
+.told { margin: .5em 0; color: var(--muted); }
+.told:empty { margin: 0; }
 details summary { cursor: pointer; color: var(--muted); min-height: 1.5em; }
 section form { display: flex; flex-wrap: wrap; gap: .75em; align-items: flex-end; margin-top: .75em; }
 section form .field { flex: 1 1 14em; }

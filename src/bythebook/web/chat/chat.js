@@ -1,5 +1,6 @@
 import { Announcer } from "./announcer.js";
 import { Composer } from "./composer.js";
+import { Context } from "./context.js";
 import { Conversation } from "./conversation.js";
 import { Conversations } from "./conversations.js";
 import { make } from "./dom.js";
@@ -24,6 +25,7 @@ import { Theme } from "./theme.js";
  * @property {string} heading
  * @property {string | null} theme
  * @property {boolean} closable
+ * @property {boolean} onPage Whether the page around may hold what is asked about.
  */
 
 /** What is inside the element's shadow: the conversation, and what stands around it. */
@@ -48,11 +50,16 @@ export class Chat {
     this.kept = new Conversations(store);
     this.passage = new PassagePanel(this.service, { say, changed: () => this.arrange() });
     this.log = new Log();
-    this.composer = new Composer({
-      begin: () => this.conversation.prepareEarly(),
-      ask: (question) => void this.conversation.ask(question),
-      stop: () => this.conversation.stop(),
-    });
+    this.context = new Context(store, { say, focus: () => this.composer.focus() });
+    if (options.onPage) this.context.showPage();
+    this.composer = new Composer(
+      {
+        begin: () => this.conversation.prepareEarly(),
+        ask: (question) => void this.conversation.ask(question),
+        stop: () => this.conversation.stop(),
+      },
+      this.context,
+    );
     this.conversation = new Conversation({
       service: this.service,
       reader: this.reader,
@@ -60,6 +67,7 @@ export class Chat {
       kept: this.kept,
       log: this.log,
       composer: this.composer,
+      context: this.context,
       passage: this.passage,
       ready: () => this.ready,
       say,

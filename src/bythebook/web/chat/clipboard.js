@@ -15,7 +15,7 @@ export function copyButton(label, text, say) {
 
   async function copy() {
     const done = await write(text());
-    const told = done ? "Copied" : "Copying is not allowed here";
+    const told = done ? "Copied" : "Copying is not possible here";
     fill(button, icon(done ? "check" : "close"), words);
     words.textContent = told;
     say(told);

@@ -6,9 +6,13 @@ const NEAR_MAX = 800;
 
 /** Where a question is written: Enter sends, Shift+Enter makes a line, Escape stops an answer. */
 export class Composer {
-  /** @param {{ begin: () => void, ask: (question: string) => void, stop: () => void }} does */
-  constructor(does) {
+  /**
+   * @param {{ begin: () => void, ask: (question: string) => void, stop: () => void }} does
+   * @param {import("./context.js").Context} context Stands above the field.
+   */
+  constructor(does, context) {
     this.does = does;
+    this.context = context;
     this.busy = false;
     this.field = make("textarea", {
       id: "question",
@@ -30,6 +34,7 @@ export class Composer {
       "form",
       { class: "composer", autocomplete: "off", onsubmit: (/** @type {Event} */ event) => this.onSubmit(event) },
       make("label", { class: "hidden", for: "question" }, "Your question"),
+      context.element,
       make("div", { class: "box" }, this.field, this.count, this.button),
       this.hint,
     );
@@ -76,7 +81,7 @@ export class Composer {
     const question = this.field.value.trim();
     if (!question) return;
     this.write("");
-    this.does.ask(question);
+    this.does.ask(this.context.quoted(question));
   }
 
   /** As high as its text, up to a limit that the style sets. */

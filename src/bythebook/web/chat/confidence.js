@@ -4,7 +4,7 @@ import { make } from "./dom.js";
 const LEVELS = {
   high: ["High confidence", "Several passages fit the question closely."],
   medium: ["Medium confidence", "Some passages fit the question well, but not many."],
-  low: ["Low confidence", "Few passages fit the question. Read what is quoted before you rely on it."],
+  low: ["Low confidence", "Few passages fit the question. Read the quoted passages before you rely on the answer."],
   insufficient: ["Not covered", "No passage fits the question well enough to answer from it."],
 };
 
@@ -23,7 +23,7 @@ export function confidence(answer) {
     make(
       "div",
       { class: "explanation" },
-      make("p", {}, meaning, " It tells how well the book covers the question, not whether the book is right."),
+      make("p", {}, meaning, " It says how well the book covers the question, not whether the book is right."),
       answer.searched ? make("p", {}, `Searched for “${answer.searched}”${counted(passages)}.`) : null,
       ...(answer.notes ?? []).map((note) => make("p", {}, note)),
     ),

@@ -1,3 +1,4 @@
+import { withoutQuotation } from "./context.js";
 import { failure } from "./failure.js";
 import { Problem } from "./problem.js";
 import { welcome } from "./welcome.js";
@@ -10,6 +11,7 @@ import { welcome } from "./welcome.js";
  * @property {import("./conversations.js").Conversations} kept
  * @property {import("./log.js").Log} log
  * @property {import("./composer.js").Composer} composer
+ * @property {import("./context.js").Context} context
  * @property {import("./passage.js").PassagePanel} passage
  * @property {() => Promise<void>} ready When the books are known, and what this tab held is shown.
  * @property {(words: string) => void} say
@@ -32,9 +34,10 @@ export class Conversation {
     this.around = {
       service: parts.service,
       say: parts.say,
+      bookTitle: () => parts.reader.book?.title ?? "",
       openCitation: (cited, chip) => {
         const label = `Source ${cited.number}`;
-        const wanted = { id: cited.passage_id, stretches: cited.stretches, label, page: cited.page_number };
+        const wanted = { id: cited.passage_id, stretches: cited.stretches, label, page: cited.page_number, url: cited.source_url };
         void parts.passage.open(wanted, chip);
       },
       openSection: (near, chip) => {
@@ -123,6 +126,7 @@ export class Conversation {
     const { filters, bookId } = this.parts.reader;
     return {
       message: question,
+      ...this.parts.context.request,
       ...(this.session ? { session_id: this.session } : {}),
       ...(bookId ? { book_id: bookId } : {}),
       ...(filters ? { filters } : {}),
@@ -133,7 +137,7 @@ export class Conversation {
   keep(session, question) {
     const { bookId } = this.parts.reader;
     this.setSession(session);
-    if (session && bookId) this.parts.kept.note(session, bookId, question);
+    if (session && bookId) this.parts.kept.note(session, bookId, withoutQuotation(question)[0]);
     this.parts.changed();
   }
 

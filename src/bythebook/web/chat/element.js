@@ -9,7 +9,8 @@ const OWN_ENDPOINT = new URL("../..", import.meta.url).href;
  *
  * Attributes, read when it is put on a page: `book` (only this one), `key` (a publishable key),
  * `endpoint` (another service than the one the script came from), `heading`, `theme` (light, dark or
- * auto), `closable` (has a button to close), `framed` (has a border). `scheme` says
+ * auto), `closable` (has a button to close), `framed` (has a border), `on-page` (questions look on the
+ * page around first, if it is one of the book's). `scheme` says
  * whether the page around is light or dark, and may change.
  *
  * Events: `bythebook:ask`, `bythebook:answer`, `bythebook:error`, and `bythebook:dismiss` when the reader wants it
@@ -38,6 +39,7 @@ export class BythebookChat extends HTMLElement {
       heading: this.getAttribute("heading") ?? "",
       theme: this.getAttribute("theme"),
       closable: this.hasAttribute("closable"),
+      onPage: this.hasAttribute("on-page"),
     });
     this.#root.replaceChildren(this.#chat.element);
     void this.#chat.start();
@@ -59,6 +61,11 @@ export class BythebookChat extends HTMLElement {
   /** Ask a question as if the reader had written it. @param {string} question */
   ask(question) {
     void this.#chat?.ask(question);
+  }
+
+  /** What the next question is about. @param {string} text Selected on the page; empty: nothing. */
+  select(text) {
+    this.#chat?.context.select(text);
   }
 
   /** Put the keyboard where questions are written. */

@@ -2,17 +2,19 @@ import { chipsIn, citationOf, dressChips } from "./chips.js";
 import { copyButton } from "./clipboard.js";
 import { dressCode } from "./code.js";
 import { confidence } from "./confidence.js";
+import { withoutQuotation } from "./context.js";
 import { fill, make, showServiceHtml } from "./dom.js";
 import { failure } from "./failure.js";
 import { Feedback } from "./feedback.js";
 import { icon } from "./icons.js";
 import { dressMaths } from "./maths.js";
-import { nearestSections, sources } from "./sources.js";
+import { nearestSections, sources, withSources } from "./sources.js";
 
 /**
  * @typedef {object} Surroundings What an exchange may use of the chat around it.
  * @property {import("./service.js").Service} service
  * @property {(words: string) => void} say
+ * @property {() => string} bookTitle
  * @property {(citation: import("./types.js").Citation, chip: HTMLElement) => void} openCitation
  * @property {(near: import("./types.js").NearSection, chip: HTMLElement) => void} openSection
  * @property {(question: string, instead?: Exchange) => void} ask
@@ -30,10 +32,12 @@ export class Exchange {
     this.state = make("p", { class: "progress" });
     this.text = make("div", { class: "text", onclick: (/** @type {Event} */ event) => this.onChip(event) });
     this.foot = make("div", { class: "foot" });
+    const [own, selected] = withoutQuotation(question);
     this.element = make(
       "article",
       { class: "exchange" },
-      make("h2", { class: "question" }, make("span", { class: "hidden" }, "You asked: "), question),
+      make("h2", { class: "question" }, make("span", { class: "hidden" }, "You asked: "), own),
+      selected ? make("blockquote", { class: "selected" }, selected) : null,
       this.text,
       this.state,
       this.foot,
@@ -97,7 +101,7 @@ export class Exchange {
         { class: "row" },
         answer.refused ? null : confidence(answer),
         make("span", { class: "space" }),
-        answer.refused ? null : copyButton("Copy", () => asText(answer), this.around.say),
+        answer.refused ? null : copyButton("Copy with sources", () => withSources(answer, this.around.bookTitle()), this.around.say),
         this.againButton("Ask again"),
         feedback?.thumbs,
       ),
@@ -147,12 +151,6 @@ export class Exchange {
 /** @param {import("./types.js").Message} message @returns {import("./types.js").Answer} */
 function answerOf({ content, refused, citations, ...rest }) {
   return { ...rest, response: content, refused: Boolean(refused), citations: citations ?? [] };
-}
-
-/** @param {import("./types.js").Answer} answer */
-function asText(answer) {
-  const list = answer.citations.map((cited) => `[${cited.number}] ${cited.section || cited.chapter} ${cited.source_url}`.trim());
-  return [answer.response, ...(list.length ? ["", ...list] : [])].join("\n");
 }
 
 /** @param {import("./types.js").Answer} answer @param {Element} text */

@@ -40,7 +40,7 @@ export class Feedback {
     try {
       await sending;
     } catch (thrown) {
-      this.tellProblem(`Your rating was not kept. ${Problem.from(thrown).message}`);
+      this.tellProblem(`Your rating was not saved. ${Problem.from(thrown).message}`);
       return;
     }
     this.up.setAttribute("aria-pressed", String(rating === "up"));

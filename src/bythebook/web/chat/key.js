@@ -46,7 +46,7 @@ export class KeyDialog {
    */
   ask(problem) {
     this.forget();
-    this.why.textContent = `${problem.message} You get one from whoever runs the service.`;
+    this.why.textContent = `${problem.message} Ask the operator of the service for one.`;
     this.field.value = "";
     this.element.showModal();
     return new Promise((resolve) => (this.answer = resolve));

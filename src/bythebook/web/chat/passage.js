@@ -9,6 +9,7 @@ import { Problem } from "./problem.js";
  * @property {[number, number][]} stretches What is cited of it.
  * @property {string} label Such as "Source 2".
  * @property {number | null} [page]
+ * @property {string} [url] Where the cited words stand, such as a page of a PDF.
  */
 
 /**
@@ -118,7 +119,7 @@ export class PassagePanel {
       make("span", { class: "small" }, `${passage.chunk_index + 1} of ${passage.total_chunks}`),
       this.step("right", "Next passage", passage.next_chunk_id),
       make("span", { class: "space" }),
-      bookLink(passage.url),
+      bookLink(wanted.url || passage.url, this.body.querySelector("mark")?.textContent ?? ""),
     );
     this.scrollToMark();
   }
@@ -165,13 +166,33 @@ function breadcrumbs(passage, page) {
   return parts.flatMap((part, at) => (at ? [make("span", { class: "turn" }, " › "), part] : [part]));
 }
 
+/** Words at each end that say where a quotation begins and ends. */
+const WORDS = 5;
+
 /**
- * To the book's own page, where it has one. A book on this very site opens in place.
+ * To the book's own page at these very words, where it has one. A book on this very site opens in place.
  * @param {string} address
+ * @param {string} words
  */
-function bookLink(address) {
+function bookLink(address, words) {
   if (!/^https?:\/\//.test(address)) return null;
   const here = new URL(address).origin === location.origin;
   const elsewhere = here ? {} : { target: "_blank", rel: "noopener noreferrer" };
-  return make("a", { href: address, ...elsewhere }, "Open in the book", here ? null : icon("open"));
+  return make("a", { href: atWords(address, words), ...elsewhere }, "Open in the book", here ? null : icon("open"));
+}
+
+/**
+ * Browsers scroll to such words and mark them; where they don't find them, to the section before the
+ * sign. A PDF opens at the page.
+ * @param {string} address
+ * @param {string} words
+ */
+function atWords(address, words) {
+  const { pathname, hash } = new URL(address);
+  const all = words.trim().split(/\s+/);
+  if (!words.trim() || /\.pdf$/i.test(pathname) || hash.startsWith("#page=")) return address;
+  const ends = all.length > 2 * WORDS ? [all.slice(0, WORDS), all.slice(-WORDS)] : [all];
+  // A hyphen means something there.
+  const text = ends.map((part) => encodeURIComponent(part.join(" ")).replaceAll("-", "%2D")).join(",");
+  return `${address}${hash ? "" : "#"}:~:text=${text}`;
 }

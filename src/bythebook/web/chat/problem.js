@@ -35,7 +35,7 @@ export class Problem extends Error {
 
   /** The same for somebody who did not choose the key. */
   forReaders() {
-    const action = `Tell whoever runs this site what the service says: ${this.message}`;
+    const action = `Report this to the operator of the site: ${this.message}`;
     return new Problem(this.kind, "This page is not allowed to ask the book.", action, this);
   }
 
@@ -57,8 +57,8 @@ export class Problem extends Error {
   static brokenOff() {
     return new Problem(
       "broken",
-      "The connection broke off before the answer was finished.",
-      "What is shown is from the book. Try again for the whole answer.",
+      "The connection broke before the answer was complete.",
+      "The part shown is verified. Try again for the whole answer.",
     );
   }
 

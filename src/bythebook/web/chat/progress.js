@@ -21,7 +21,7 @@ export function inWords({ name, data }) {
 
 /** @param {{ title: string, section: string | null }[]} passages */
 function found(passages) {
-  if (!passages.length) return "Nothing fitting found so far …";
+  if (!passages.length) return "Nothing found so far …";
   const count = passages.length === 1 ? "1 passage" : `${passages.length} passages`;
   return `Reading ${count}, first “${shortened(passages[0].section || passages[0].title)}” …`;
 }

@@ -72,6 +72,19 @@ export class Service {
     return (await this.send("GET", path)).json();
   }
 
+  /** A browser does not say when it is the service that refuses the page's site; so it is asked. */
+  async whyUnreachable() {
+    if (new URL(this.endpoint, location.href).origin === location.origin) return Problem.offline();
+    try {
+      const response = await fetch(`${this.endpoint}/widget/settings`, { credentials: "omit", cache: "no-store" });
+      const found = await response.json();
+      if (found.allowed === false) return new Problem("forbidden", found.message, found.suggested_action, { status: 403 });
+    } catch {
+      // Not this either: it is really out of reach, or an older service.
+    }
+    return Problem.offline();
+  }
+
   /**
    * @param {string} method
    * @param {string} path
@@ -105,26 +118,27 @@ export class Service {
   /**
    * @param {string} method
    * @param {string} path
-   * @param {object} [body]
+   * @param {object} [body] A file is sent as it is, anything else as JSON.
    * @param {AbortSignal} [signal]
    */
   async fetch(method, path, body, signal) {
     /** @type {Record<string, string>} */
     const headers = {};
     if (this.key) headers["Authorization"] = `Bearer ${this.key}`;
-    if (body) headers["Content-Type"] = "application/json";
+    const isFile = body instanceof Blob;
+    if (body) headers["Content-Type"] = isFile ? "application/octet-stream" : "application/json";
     try {
       return await fetch(this.endpoint + path, {
         method,
         headers,
-        body: body ? JSON.stringify(body) : undefined,
+        body: isFile ? body : body ? JSON.stringify(body) : undefined,
         signal,
         credentials: "omit",
         cache: "no-store",
       });
     } catch (thrown) {
       if (signal?.aborted) throw thrown;
-      throw Problem.offline();
+      throw await this.whyUnreachable();
     }
   }
 }

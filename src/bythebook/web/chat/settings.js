@@ -68,7 +68,7 @@ export class SettingsDialog {
           this.does.bookChosen();
         }),
       several(book?.modules) &&
-        select("Module", [["", "All modules"], ...pairs(book?.modules)], choice.module ?? "", (id) => change({ module: id || null })),
+        select("Part of the book", [["", "The whole book"], ...pairs(book?.modules)], choice.module ?? "", (id) => change({ module: id || null })),
       several(book?.hardware_tiers) &&
         select("Hardware", [["", "Any tier"], ...tiers(book?.hardware_tiers)], String(choice.tier ?? ""), (tier) => change({ tier: Number(tier) || null })),
       several(book?.proficiency_levels) && this.levels(book?.proficiency_levels ?? [], choice.proficiency, change),

@@ -39,7 +39,7 @@ export function nearestSections(answer, open) {
     { class: "nearest" },
     // The refusal itself may have said so.
     answer.searched && !answer.response.includes(answer.searched) ? make("p", {}, `Searched for “${answer.searched}”.`) : null,
-    nearest.length ? make("p", {}, "The nearest sections are:") : null,
+    nearest.length ? make("p", {}, "The closest sections are:") : null,
     nearest.length ? make("ul", { class: "sources" }, ...entries) : null,
   );
 }
@@ -55,4 +55,25 @@ function place(cited) {
 function above(near) {
   const own = near.section || near.title;
   return (near.path ?? [near.title]).filter((part) => part && part !== own).join(" › ");
+}
+
+/**
+ * An answer to take elsewhere: Markdown with a list of its sources, by the numbers of its markers.
+ * @param {import("./types.js").Answer} answer
+ * @param {string} bookTitle
+ */
+export function withSources(answer, bookTitle) {
+  const entries = answer.citations.map((cited) => {
+    const [title, ...above] = [cited.section, cited.chapter].filter((part, at, all) => part && all.indexOf(part) === at).map((part) => plain(part ?? ""));
+    const address = /^https?:\/\//.test(cited.source_url) ? `[${title}](<${cited.source_url}>)` : title;
+    const page = cited.page_number ? [`page ${cited.page_number}`] : [];
+    const book = bookTitle ? ` *${plain(bookTitle)}*.` : "";
+    return `${cited.number}. ${[address, ...above, ...page].join(", ")}.${book}`;
+  });
+  return [answer.response, ...(entries.length ? ["", "## Sources", "", ...entries] : []), ""].join("\n");
+}
+
+/** A title means nothing but its letters in Markdown. @param {string} title */
+function plain(title) {
+  return title.replace(/[\\`*_[\]<>]/g, "\\$&");
 }

@@ -1,5 +1,5 @@
 /**
- * The shapes that travel between the page and the service; see docs/http-api.md. Only read by
+ * The shapes that travel between the page and the service; see docs/reference/http-api.md. Only read by
  * tools that check types: no browser loads this file.
  *
  * @typedef {{ id: string, title: string }} BookModule

@@ -16,7 +16,7 @@ export function welcome(book, ask) {
     "div",
     { class: "welcome" },
     make("h2", {}, book.title),
-    make("p", {}, "Ask a question. Every sentence of the answer comes from the book and shows where it stands. What the book does not say, you will be told."),
+    make("p", {}, "Ask a question. Every sentence of the answer comes from the book, with its source. If the book has no answer, you will read that."),
     suggestions.length ? make("p", { class: "small", id: "suggestions" }, "For example") : null,
     suggestions.length ? make("ul", { "aria-labelledby": "suggestions" }, ...suggestions) : null,
   );
@@ -27,6 +27,6 @@ function noBook() {
     "div",
     { class: "welcome" },
     make("h2", {}, "There is no book here yet"),
-    make("p", {}, "As soon as whoever runs this service has added one, you can ask it."),
+    make("p", {}, "You can ask as soon as the operator of this service has added one."),
   );
 }

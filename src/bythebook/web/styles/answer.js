@@ -2,6 +2,7 @@ export default /* css */ `
 .exchange { padding-bottom: 1.5em; margin-bottom: 1.75em; border-bottom: 1px solid var(--border); scroll-margin-top: 1em; }
 .exchange:last-child { border-bottom: 0; margin-bottom: 0; }
 .question { font: 600 1.2em/1.4 var(--reading-font); margin-bottom: .7em; overflow-wrap: anywhere; white-space: pre-line; }
+.question + .selected { margin: -.3em 0 .9em; padding-left: .8em; border-left: 3px solid var(--border); color: var(--muted); font-size: .9375em; overflow-wrap: anywhere; }
 .progress { display: flex; align-items: baseline; gap: .6em; color: var(--muted); font-size: .9375em; }
 .text + .progress { margin-top: .75em; }
 .text:empty + .progress { margin-top: 0; }

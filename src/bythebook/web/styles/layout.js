@@ -17,6 +17,12 @@ export default /* css */ `
 .composer .box:focus-within { border-color: var(--accent); box-shadow: 0 0 0 1px var(--accent); }
 .composer textarea { flex: 1; min-width: 0; max-height: 9.5em; padding: .45em 0; border: 0; outline: 0; background: none; resize: none; line-height: 1.45; }
 .composer textarea::placeholder { color: var(--muted); opacity: 1; white-space: nowrap; text-overflow: ellipsis; }
+.context { display: flex; flex-wrap: wrap; align-items: center; gap: .4em; margin-bottom: .45em; font-size: .8125em; color: var(--muted); }
+.choosable { display: inline-flex; align-items: center; gap: .35em; min-height: 2.1em; padding: .2em .8em .2em .6em; border: 1px solid var(--edge); border-radius: 2em; }
+.choosable .icon { width: 1em; height: 1em; }
+.choosable[aria-pressed=true] { color: var(--accent); border-color: var(--accent); background: var(--accent-soft); }
+.context .selected { display: flex; align-items: center; gap: .25em; min-width: 0; max-width: 100%; padding-left: .7em; border-left: 3px solid var(--accent); }
+.context .words { min-width: 0; overflow: hidden; text-overflow: ellipsis; white-space: nowrap; }
 .count { align-self: center; font-size: .75em; color: var(--muted); white-space: nowrap; }
 .send { display: grid; place-items: center; flex: none; width: 2.35em; height: 2.35em; border-radius: 50%; background: var(--accent); color: var(--accent-text); }
 .send:hover { filter: brightness(1.1); }

@@ -1,0 +1,202 @@
+"""The MCP server, and how it is served on standard input and output."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Awaitable, Callable
+from importlib.metadata import version
+from typing import Any, TypeVar
+
+from mcp import types
+from mcp.server import Server, ServerRequestContext
+from mcp.server.stdio import stdio_server
+from mcp.shared.exceptions import MCPError
+from pydantic import ValidationError
+
+from bythebook.errors import BookError, BookNotFound, InputError, NotAllowed
+from bythebook.mcp import resources
+from bythebook.mcp.backend import Backend, LocalBackend
+from bythebook.mcp.mcp_tools import TOOLS, Tool
+from bythebook.settings import Settings
+
+logger = logging.getLogger(__name__)
+
+INSTRUCTIONS = (
+    "These tools read the user's books and nothing else. Use `ask` for an answer of which every "
+    "sentence was verified, with citations; use `search_knowledge_base` to find passages and "
+    "`get_context` or `get_lesson` to read on. Name the url of what you use. When `ask` refuses, "
+    "tell the user that the book does not say."
+)
+UNEXPECTED = "Something went wrong inside bythebook. See its log."
+
+Context = ServerRequestContext[Any, Any]
+T = TypeVar("T")
+
+
+def make_server(backend_of: Callable[[Context], Backend]) -> Server[Any]:
+    """A server; `backend_of` gives the backend for the client of a message."""
+
+    async def list_tools(
+        context: Context, _: types.PaginatedRequestParams | None
+    ) -> types.ListToolsResult:
+        backend = backend_of(context)
+        allowed = {name: tool for name, tool in TOOLS.items() if backend.may(*tool.scopes)}
+        return types.ListToolsResult(tools=[_described(*each) for each in allowed.items()])
+
+    async def call_tool(
+        context: Context, params: types.CallToolRequestParams
+    ) -> types.CallToolResult:
+        tool = TOOLS.get(params.name)
+        if tool is None:
+            known = ", ".join(TOOLS)
+            raise MCPError(
+                types.INVALID_PARAMS, f"There is no tool {params.name}; there are {known}."
+            )
+        try:
+            return await _call(backend_of(context), params.name, tool, params.arguments or {})
+        except BookError as problem:
+            return _failed(str(problem))
+        except Exception:
+            logger.exception("The tool %s failed unexpectedly", params.name)
+            return _failed(UNEXPECTED)
+
+    async def list_resources(
+        context: Context, _: types.PaginatedRequestParams | None
+    ) -> types.ListResourcesResult:
+        books = await _with_protocol_errors(backend_of(context).books)
+        listed = [
+            types.Resource(
+                uri=resources.book_address(book),
+                name=book.book_id,
+                title=book.title,
+                description="The book's lessons.",
+                mime_type=resources.MARKDOWN,
+            )
+            for book in books
+        ]
+        every = types.Resource(
+            uri=resources.BOOKS,
+            name="books",
+            title="Books",
+            description="The list of books.",
+            mime_type=resources.JSON,
+        )
+        return types.ListResourcesResult(resources=[every, *listed])
+
+    async def list_templates(
+        _context: Context, _: types.PaginatedRequestParams | None
+    ) -> types.ListResourceTemplatesResult:
+        lesson = types.ResourceTemplate(
+            uri_template=resources.LESSON,
+            name="lesson",
+            title="A lesson",
+            description="The whole text of a page; a book's resource lists its pages.",
+            mime_type=resources.MARKDOWN,
+        )
+        book = types.ResourceTemplate(
+            uri_template=resources.BOOK,
+            name="book",
+            title="A book",
+            description="The book's lessons.",
+            mime_type=resources.MARKDOWN,
+        )
+        return types.ListResourceTemplatesResult(resource_templates=[book, lesson])
+
+    async def read_resource(
+        context: Context, params: types.ReadResourceRequestParams
+    ) -> types.ReadResourceResult:
+        uri = str(params.uri)
+        found = await _with_protocol_errors(lambda: resources.read(backend_of(context), uri))
+        content = types.TextResourceContents(uri=uri, mime_type=found.mime_type, text=found.text)
+        return types.ReadResourceResult(contents=[content])
+
+    return Server(
+        "bythebook",
+        version=version("bythebook"),
+        title="By the book",
+        instructions=INSTRUCTIONS,
+        on_list_tools=list_tools,
+        on_call_tool=call_tool,
+        on_list_resources=list_resources,
+        on_list_resource_templates=list_templates,
+        on_read_resource=read_resource,
+    )
+
+
+async def _call(
+    backend: Backend, name: str, tool: Tool, arguments: dict[str, Any]
+) -> types.CallToolResult:
+    if not backend.may(*tool.scopes):
+        named = " or ".join(repr(scope) for scope in tool.scopes)
+        raise NotAllowed(
+            f"The key may not use {name}: it has no scope {named}.",
+            action=f"Use a key made with `bythebook keys create NAME --scope {tool.scopes[0]}`.",
+        )
+    try:
+        wanted = tool.takes.model_validate(arguments)
+    except ValidationError as problem:
+        raise _unusable(problem) from problem
+    result = await tool.run(backend, wanted)
+    return types.CallToolResult(
+        content=[types.TextContent(text=result.to_text())],
+        structured_content=result.model_dump(mode="json"),
+    )
+
+
+def _described(name: str, tool: Tool) -> types.Tool:
+    return types.Tool(
+        name=name,
+        title=tool.title,
+        description=tool.description,
+        input_schema=tool.takes.model_json_schema(),
+        output_schema=tool.gives.model_json_schema(mode="serialization"),
+        annotations=types.ToolAnnotations(
+            title=tool.title, read_only_hint=True, open_world_hint=False
+        ),
+    )
+
+
+def _failed(why: str) -> types.CallToolResult:
+    return types.CallToolResult(content=[types.TextContent(text=why)], is_error=True)
+
+
+def _unusable(problem: ValidationError) -> InputError:
+    """The first argument that does not fit, under its name."""
+    first = problem.errors()[0]
+    name = ".".join(str(part) for part in first["loc"]) or "arguments"
+    reason = first["msg"].removeprefix("Value error, ")
+    return InputError(
+        f"The argument {name} is invalid: {reason[:1].lower()}{reason[1:]}.",
+        action="Change it and call the tool again.",
+        details={"field": name},
+    )
+
+
+async def _with_protocol_errors(work: Callable[[], Awaitable[T]]) -> T:
+    """The result; errors in the form of the protocol, with what to do about them."""
+    try:
+        return await work()
+    except BookError as problem:
+        is_callers = isinstance(problem, BookNotFound | InputError | NotAllowed)
+        code = types.INVALID_PARAMS if is_callers else types.INTERNAL_ERROR
+        raise MCPError(code, str(problem), {"code": problem.code}) from problem
+    except Exception as problem:
+        logger.exception("A resource could not be read")
+        raise MCPError(types.INTERNAL_ERROR, UNEXPECTED) from problem
+
+
+async def serve_stdio(settings: Settings, book_id: str | None = None) -> None:
+    """Serve until the client closes the input. `book_id` is the book that is meant when none is
+    named; it has to be there."""
+    if book_id is not None:
+        settings = settings.model_copy(update={"book_id": book_id})
+    backend = LocalBackend(settings)
+    try:
+        if book_id is not None:
+            async with backend.library() as library:
+                await library.book(book_id)
+        server = make_server(lambda _context: backend)
+        async with stdio_server() as (reading, writing):
+            await server.run(reading, writing, server.create_initialization_options())
+    finally:
+        await backend.close()

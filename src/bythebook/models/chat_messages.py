@@ -1,0 +1,315 @@
+"""A chat request and its response, as they enter and leave."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Annotated, Any, Self
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, field_validator, model_validator
+
+from bythebook.models.answer import (
+    ABOUT_STATUS,
+    MAX_NEAREST,
+    Answer,
+    Citation,
+    CitationEntry,
+    NextStep,
+    Sentence,
+    Status,
+)
+from bythebook.models.chunk import now
+from bythebook.models.passage import (
+    NO_TITLES,
+    TOLERANCE,
+    ConfidenceLevel,
+    ConfidenceMetrics,
+    Passage,
+    excerpt,
+    path_of,
+)
+from bythebook.models.search_messages import SearchFilters
+from bythebook.models.values import IsoMoment, Uuid4, iso, new_id, not_blank, under_its_name
+
+MAX_MESSAGE = 1000
+MAX_SOURCE_TEXT = 500
+MAX_ADDRESS = 2000
+
+
+# The limits count what was sent, so they come before the white space goes.
+Question = Annotated[
+    str,
+    Field(
+        min_length=1,
+        max_length=MAX_MESSAGE,
+        description="The question about the book. Text quoted below it (an empty line, then `> …`) "
+        "is what it is about: “What does this mean?” is searched for with its words.",
+    ),
+    AfterValidator(not_blank),
+]
+
+
+def _or_null(schema: dict[str, Any]) -> None:
+    """Null is taken, and means that nothing was given."""
+    given = {
+        name: schema.pop(name) for name in list(schema) if name not in ("title", "description")
+    }
+    schema["anyOf"] = [given, {"type": "null"}]
+
+
+Label = Annotated[str, Field(min_length=1, max_length=200)]
+
+
+class ThreadMetadata(BaseModel):
+    """What a site knows of a conversation; it is saved with it and returned."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    user_id: Label | None = Field(default=None, description="Who asks, in the site's own words.")
+    tags: list[Label] | None = Field(default=None, max_length=20)
+
+    def given(self) -> dict[str, Any]:
+        """Only what was said."""
+        return self.model_dump(exclude_none=True)
+
+
+class ChatRequest(BaseModel):
+    """A question. An unknown field is an error, never ignored."""
+
+    model_config = ConfigDict(
+        extra="forbid",
+        strict=True,
+        json_schema_extra={"example": {"message": "When should I use an action?", "top_k": 5}},
+    )
+
+    message: Question
+    session_id: Uuid4 = Field(
+        default_factory=new_id,
+        json_schema_extra=_or_null,
+        description="Of an earlier response, to continue its session; default: a new session.",
+    )
+    stream: bool = Field(default=False, description="Answer as Server-Sent Events.")
+    top_k: int | None = Field(
+        default=None,
+        ge=1,
+        le=10,
+        description="Passages to answer from; without it the setting `AGENT_TOP_K`, 5.",
+    )
+    similarity_threshold: float | None = Field(
+        default=None,
+        ge=0,
+        le=1,
+        description="Passages that score less are not used (from .7 on the book answers); "
+        "without it the setting `AGENT_SCORE_THRESHOLD`, 0.7.",
+    )
+    html: bool = Field(default=False, description="Send the answer as safe HTML as well.")
+    book_id: str | None = Field(
+        default=None, min_length=1, description="Default: the only book, or the configured one."
+    )
+    filters: SearchFilters = Field(
+        default_factory=SearchFilters,
+        json_schema_extra=_or_null,
+        description="Parts of the book to look in; all of it without them.",
+    )
+    page: str | None = Field(
+        default=None,
+        min_length=1,
+        max_length=MAX_ADDRESS,
+        description="Address of the page that the reader has open: it is looked in first, and the "
+        "whole book where it does not answer. An address that is not in the book changes nothing.",
+    )
+    metadata: ThreadMetadata = Field(
+        default_factory=ThreadMetadata,
+        json_schema_extra=_or_null,
+        description="Kept with the session; a later question of it may change what was said.",
+    )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _text_is_the_message(cls, given: Any) -> Any:
+        return under_its_name(given, "message", "text")
+
+    @field_validator("session_id", mode="before")
+    @classmethod
+    def _none_is_a_new_session(cls, session_id: Any) -> Any:
+        return new_id() if session_id is None else session_id
+
+    @field_validator("filters", "metadata", mode="before")
+    @classmethod
+    def _none_is_nothing_said(cls, given: Any) -> Any:
+        return {} if given is None else given
+
+
+class Source(BaseModel):
+    """A cited passage, shortened for display around what was quoted."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    chunk_text: str = Field(min_length=1, max_length=MAX_SOURCE_TEXT)
+    similarity_score: float = Field(ge=0, le=1)
+    chapter: str
+    section: str
+    url: str
+    chunk_index: int = Field(ge=0)
+
+    @classmethod
+    def of(cls, citation: Citation) -> Self:
+        passage, place = citation.passage, citation.passage.metadata
+        first = citation.stretches[0] if citation.stretches else (citation.start, citation.end)
+        return cls(
+            chunk_text=excerpt(passage.text, MAX_SOURCE_TEXT, first),
+            similarity_score=passage.score,
+            chapter=place.chapter_title or place.title,
+            section=place.section_at(citation.start) or place.title,
+            url=citation.url,
+            chunk_index=place.chunk_index,
+        )
+
+
+class NearSection(BaseModel):
+    """A section near a question that was refused. It does not answer the question."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    title: str
+    section: str | None
+    url: str
+    passage_id: str
+    path: list[str]
+
+    @classmethod
+    def of(cls, passage: Passage, modules: Mapping[str, str] = NO_TITLES) -> Self:
+        place = passage.metadata
+        return cls(
+            title=place.title,
+            section=place.section_title,
+            url=place.url,
+            passage_id=passage.id,
+            path=path_of(place, modules),
+        )
+
+
+class NextStepEntry(BaseModel):
+    """Where a reader goes from a refusal, by the settings `BYTHEBOOK_REFUSAL_LINK` and
+    `BYTHEBOOK_REFUSAL_LINK_TEXT`."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    text: str
+    url: str
+
+    @classmethod
+    def of(cls, step: NextStep) -> Self:
+        return cls(text=step.text, url=step.url)
+
+
+class ChatResponse(BaseModel):
+    """The answer with its sources and confidence, then how it was made.
+
+    `should_answer` is the decision before anybody wrote: it always follows from `metrics`.
+    `refused` says what became of it: it is also true when retrieval was good enough and yet no
+    sentence could be verified. `sources[n - 1]` is the passage `[n]` points to.
+    """
+
+    model_config = ConfigDict(extra="forbid")
+
+    response: str = Field(min_length=1)
+    confidence: float = Field(ge=0, le=1)
+    sources: list[Source]
+    session_id: Uuid4
+    timestamp: IsoMoment = Field(default_factory=lambda: iso(now()))
+    confidence_level: ConfidenceLevel
+    should_answer: bool
+
+    refused: bool
+    status: Status = Field(description=ABOUT_STATUS)
+    citations: list[CitationEntry]
+    sentences: list[Sentence]
+    notes: list[str]
+    removed_sentences: int = Field(ge=0)
+    model: str
+    tokens_used: int = Field(ge=0)
+    metrics: ConfidenceMetrics
+    searched: str = Field(description="What was searched for; empty where nothing was asked.")
+    nearest: list[NearSection] = Field(
+        default_factory=list,
+        max_length=MAX_NEAREST,
+        description="Of a refusal: the sections that come closest, although they don't answer.",
+    )
+    next_step: NextStepEntry | None = Field(
+        default=None,
+        description="Of a refusal, if the service has one set; `response` ends with it as a link.",
+    )
+    answer_id: Uuid4 | None = Field(
+        default=None,
+        description="Id of the answer for `POST /feedback`; null if questions are not kept.",
+    )
+    html: str | None = Field(
+        default=None,
+        description="The response as safe HTML, if requested; each marker `[n]` is a button with "
+        "the class `cite` and n in `data-n`.",
+    )
+
+    @model_validator(mode="after")
+    def _matches_the_metrics(self) -> Self:
+        if abs(self.confidence - self.metrics.average_similarity) > TOLERANCE:
+            raise ValueError("confidence is not the average similarity")
+        if self.confidence_level != self.metrics.confidence_level:
+            raise ValueError("confidence_level is not that of the metrics")
+        if self.should_answer != self.metrics.should_answer:
+            raise ValueError("should_answer is not that of the metrics")
+        return self
+
+    @model_validator(mode="after")
+    def _rests_on_its_sources(self) -> Self:
+        answered = not self.refused
+        if answered and not self.should_answer:
+            raise ValueError("answered without sufficient confidence")
+        if answered != bool(self.sources):
+            raise ValueError("an answer has sources, a refusal has none")
+        if [citation.number for citation in self.citations] != [*range(1, len(self.sources) + 1)]:
+            raise ValueError("citations are not numbered as the sources")
+        for sentence in self.sentences:
+            if not sentence.start < sentence.end <= len(self.response):
+                raise ValueError("a sentence is not part of the response")
+            if not all(1 <= number <= len(self.sources) for number in sentence.citations):
+                raise ValueError("a sentence cites what is not in the list")
+        return self
+
+    @classmethod
+    def of(
+        cls,
+        answer: Answer,
+        session_id: str,
+        *,
+        answer_id: str | None = None,
+        html: str | None = None,
+        nearest: Iterable[Passage] = (),
+        modules: Mapping[str, str] = NO_TITLES,
+    ) -> Self:
+        near: dict[tuple[str, ...], NearSection] = {}
+        for passage in nearest:
+            section = NearSection.of(passage, modules)
+            near.setdefault((section.url, *section.path), section)
+        return cls(
+            response=answer.text,
+            confidence=answer.confidence.average_similarity,
+            sources=[Source.of(citation) for citation in answer.citations],
+            session_id=session_id,
+            timestamp=iso(answer.created_at),
+            confidence_level=answer.confidence.confidence_level,
+            should_answer=answer.confidence.should_answer,
+            refused=answer.refused,
+            status=answer.status,
+            citations=[CitationEntry.of(citation) for citation in answer.citations],
+            sentences=list(answer.sentences),
+            notes=list(answer.notes),
+            removed_sentences=answer.removed,
+            model=answer.model,
+            tokens_used=answer.tokens_used,
+            metrics=answer.confidence,
+            searched="; ".join(answer.queries),
+            nearest=list(near.values())[:MAX_NEAREST],
+            next_step=NextStepEntry.of(answer.next_step) if answer.next_step else None,
+            answer_id=answer_id,
+            html=html,
+        )

@@ -1,0 +1,119 @@
+"""How a service is doing, and what it is."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from bythebook.models.values import IsoMoment, UtcDatetime
+
+HEALTH_EXAMPLE: dict[str, Any] = {
+    "status": "degraded",
+    "version": "0.1.0",
+    "uptime_seconds": 86400,
+    "timestamp": "2026-11-15T09:30:00.000Z",
+    "dependencies": {
+        "database": {"status": "ok", "latency_ms": 0.8},
+        "index": {"status": "ok", "latency_ms": 1.2},
+        "embedder": {"status": "ok", "latency_ms": 9.4},
+        "language_model": {
+            "status": "down",
+            "latency_ms": 3.1,
+            "message": "The language model at OPENAI_BASE_URL can't be reached.",
+        },
+        "rate_limits": {"status": "ok", "latency_ms": 0.1},
+        "worker": {"status": "ok", "latency_ms": 0.1},
+    },
+}
+INFO_EXAMPLE: dict[str, Any] = {
+    "name": "bythebook",
+    "version": "0.1.0",
+    "books": [
+        {
+            "book_id": "tide-handbook",
+            "title": "The Tide Handbook",
+            "language": "en",
+            "total_chunks": 120,
+            "total_files": 14,
+            "base_url": "https://tides.example.org",
+            "updated_at": "2026-11-15T08:00:00Z",
+        }
+    ],
+    "answerer": "language model",
+    "model": "gpt-4o-mini",
+    "embedder": "all-MiniLM-L6-v2",
+    "limits": {
+        "chat_message_characters": 1000,
+        "agent_message_characters": 2000,
+        "top_k": 10,
+        "search_characters": 2000,
+        "search_results": 20,
+        "turns": 50,
+        "body_bytes": 10240,
+        "requests_per_minute": 100,
+    },
+    "links": {"docs": "/docs", "openapi": "/openapi.json", "health": "/health"},
+}
+
+
+class Dependency(BaseModel):
+    """Something the service depends on, and its state just now."""
+
+    status: Literal["ok", "down", "not used"]
+    latency_ms: float | None = Field(
+        default=None, ge=0, description="Milliseconds until it answered or failed."
+    )
+    message: str | None = Field(default=None, description="What is wrong, or worth knowing.")
+
+
+class Health(BaseModel):
+    """`down`: it can't answer; `degraded`: it answers, but with limits."""
+
+    model_config = ConfigDict(json_schema_extra={"example": HEALTH_EXAMPLE})
+
+    status: Literal["ok", "degraded", "down"]
+    version: str
+    uptime_seconds: int = Field(ge=0)
+    timestamp: IsoMoment = Field(description="When this was checked.")
+    dependencies: dict[str, Dependency]
+
+
+class ReadableBook(BaseModel):
+    """A book that the caller may ask."""
+
+    book_id: str
+    title: str
+    language: str
+    total_chunks: int = Field(ge=0)
+    total_files: int = Field(ge=0)
+    base_url: str = Field(description="Address that the pages of the book stand under.")
+    updated_at: UtcDatetime | None = Field(description="When it was last read in.")
+
+
+class Limits(BaseModel):
+    """Limits."""
+
+    chat_message_characters: int
+    agent_message_characters: int
+    top_k: int
+    search_characters: int
+    search_results: int
+    turns: int = Field(description="Questions in one conversation.")
+    body_bytes: int = Field(description="Bytes of a request's body.")
+    requests_per_minute: int | None = Field(description="Of one key; null means no limit.")
+
+
+class Info(BaseModel):
+    """The service's version, books and limits."""
+
+    model_config = ConfigDict(json_schema_extra={"example": INFO_EXAMPLE})
+
+    name: str
+    version: str
+    books: list[ReadableBook]
+    answerer: Literal["built-in", "language model"]
+    model: str
+    embedder: str
+    limits: Limits
+    links: dict[str, str]

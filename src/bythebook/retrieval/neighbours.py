@@ -1,0 +1,100 @@
+"""What stands around a passage: its neighbours by the chain, its whole lesson in order."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import replace
+
+from bythebook.errors import BookNotFound
+from bythebook.index.qdrant_models import Record
+from bythebook.index.store import DENSE, VectorStore
+from bythebook.ingestion.points import all_points, book_filter
+from bythebook.models.passage import Passage, chunk_of_payload
+from bythebook.retrieval.filters import (
+    SWITCHING_PAUSE,
+    SWITCHING_RETRIES,
+    mixes_states,
+    newest_states,
+)
+
+MAX_NEIGHBOURS = 10
+
+
+def passage_of_record(record: Record) -> Passage:
+    assert record.payload is not None
+    return Passage(
+        chunk=chunk_of_payload(record.id, record.payload),
+        embedding_model=record.payload["embedding_model"],
+    )
+
+
+async def find_passage(store: VectorStore, book_id: str, chunk_id: str) -> Passage:
+    """A passage by its id, if it is one of this book."""
+    found = await _in_book(store, book_id, [chunk_id])
+    if not found:
+        raise BookNotFound(
+            f"There is no passage {chunk_id} in {book_id}.",
+            action="Search again; its page may have changed.",
+        )
+    return found[0]
+
+
+async def with_vectors(store: VectorStore, passages: Sequence[Passage]) -> list[Passage]:
+    """The same with their vectors, which a search does not bring: only an answer's confidence asks
+    for them. A passage that has just gone keeps none."""
+    wanted = [passage.id for passage in passages]
+    records = await store.retrieve(wanted, with_payload=False, with_vectors=[DENSE])
+    vectors: dict[str, tuple[float, ...]] = {}
+    for record in records:
+        vector = (record.vector or {})[DENSE]
+        assert isinstance(vector, Sequence)
+        vectors[record.id] = tuple(vector)
+    return [replace(passage, vector=vectors.get(passage.id)) for passage in passages]
+
+
+async def surroundings(
+    store: VectorStore, book_id: str, passage: Passage, before: int = 1, after: int = 1
+) -> list[Passage]:
+    """The passage with up to `before` and `after` neighbours, in reading order."""
+    earlier = await _walk(store, book_id, passage, "prev_chunk_id", before)
+    later = await _walk(store, book_id, passage, "next_chunk_id", after)
+    return [*reversed(earlier), passage, *later]
+
+
+async def whole_lesson(store: VectorStore, book_id: str, parent_doc_id: str) -> list[Passage]:
+    """Every passage of a lesson in order."""
+    for _ in range(SWITCHING_RETRIES):
+        records = await all_points(store, book_filter(book_id, parent_doc_id=parent_doc_id))
+        passages = [passage_of_record(record) for record in records]
+        if not mixes_states(passages):
+            break
+        await asyncio.sleep(SWITCHING_PAUSE)
+    if not passages:
+        raise BookNotFound(
+            f"There is no lesson {parent_doc_id} in {book_id}.",
+            action="Search again; the page may have been removed.",
+        )
+    return sorted(newest_states(passages), key=lambda passage: passage.metadata.chunk_index)
+
+
+async def _walk(
+    store: VectorStore, book_id: str, passage: Passage, link: str, steps: int
+) -> list[Passage]:
+    found: list[Passage] = []
+    for _ in range(min(steps, MAX_NEIGHBOURS)):
+        target: str | None = getattr(passage.metadata, link)
+        if target is None:
+            break
+        neighbours = await _in_book(store, book_id, [target])
+        if not neighbours:
+            break
+        passage = neighbours[0]
+        found.append(passage)
+    return found
+
+
+async def _in_book(store: VectorStore, book_id: str, ids: Sequence[str]) -> list[Passage]:
+    records = await store.retrieve(ids)
+    passages = [passage_of_record(record) for record in records]
+    return [passage for passage in passages if passage.metadata.book_id == book_id]

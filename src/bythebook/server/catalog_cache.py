@@ -1,0 +1,148 @@
+"""Books as readers see them, with filters and suggested questions, cached until a book changes."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from dataclasses import dataclass
+from typing import Any
+
+from bythebook.errors import BookError
+from bythebook.ingestion.points import book_filter
+from bythebook.library import Library
+from bythebook.models.chunk import BookInfo
+from bythebook.suggestions import suggest
+
+logger = logging.getLogger(__name__)
+
+# Seconds that a reader waits for questions of books that nobody has asked for yet.
+PATIENCE = 1.5
+
+
+@dataclass(frozen=True)
+class Facets:
+    """Values that occur in a book, in their order; modules with their titles."""
+
+    modules: tuple[tuple[str, str], ...] = ()
+    hardware_tiers: tuple[int, ...] = ()
+    proficiency_levels: tuple[str, ...] = ()
+    layers: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class CatalogEntry:
+    """A book, what it can be narrowed down to, and questions to begin with."""
+
+    info: BookInfo
+    facets: Facets
+    suggestions: tuple[str, ...]
+
+
+@dataclass
+class _CachedBook:
+    state: object
+    facets: Facets
+    suggesting: asyncio.Task[tuple[str, ...]]
+
+
+class CatalogCache:
+    """The books of a library as a reader sees them."""
+
+    def __init__(self, library: Library) -> None:
+        self.library = library
+        self._known: dict[str, _CachedBook] = {}
+        self._titles: dict[str, tuple[object, dict[str, str]]] = {}
+        # One book after another: making questions is work, and answers go first.
+        self._one_at_a_time = asyncio.Lock()
+        self._updating = asyncio.Lock()
+
+    async def close(self) -> None:
+        for known in self._known.values():
+            known.suggesting.cancel()
+        tasks = [known.suggesting for known in self._known.values()]
+        await asyncio.gather(*tasks, return_exceptions=True)
+        self._known.clear()
+
+    async def books(self, infos: list[BookInfo]) -> list[CatalogEntry]:
+        """These books. Suggestions that take too long are left out this time."""
+        async with self._updating:
+            found = [await self._cached(info) for info in infos]
+        if tasks := [known.suggesting for known in found]:
+            await asyncio.wait(tasks, timeout=PATIENCE)
+        return [
+            CatalogEntry(info, known.facets, _result(known.suggesting))
+            for info, known in zip(infos, found, strict=True)
+        ]
+
+    async def module_titles(self, book_id: str) -> dict[str, str]:
+        """By the module's id."""
+        recent = {book.book_id: book for book in await self.library.recent_books()}
+        state = _state(recent[book_id]) if book_id in recent else None
+        known, titles = self._titles.get(book_id, (None, {}))
+        if known is None or known != state:
+            titles = await self.library.known.module_titles(book_id)
+            self._titles[book_id] = (state, titles)
+        return titles
+
+    async def _cached(self, book: BookInfo) -> _CachedBook:
+        state = _state(book)
+        known = self._known.get(book.book_id)
+        if known is not None and known.state == state and not _has_failed(known.suggesting):
+            return known
+        if known is not None:
+            known.suggesting.cancel()
+        facets = await self._facets(book.book_id)
+        suggesting = asyncio.create_task(self._suggest(book))
+        self._known[book.book_id] = _CachedBook(state, facets, suggesting)
+        return self._known[book.book_id]
+
+    async def _suggest(self, book: BookInfo) -> tuple[str, ...]:
+        async with self._one_at_a_time:
+            try:
+                return await suggest(self.library, book)
+            except BookError as problem:
+                logger.warning("No questions for %s can be suggested: %s", book.book_id, problem)
+                raise
+            except Exception:
+                logger.exception("No questions for %s can be suggested", book.book_id)
+                raise
+
+    async def _facets(self, book_id: str) -> Facets:
+        """From the index, which counts the values of its fields without reading passages."""
+        store = await self.library.store()
+        in_book = book_filter(book_id)
+
+        async def values(field: str) -> list[Any]:
+            return sorted(await store.facet(field, in_book))
+
+        async def choices(field: str) -> tuple[Any, ...]:
+            """A book that is no course has the same default on every page: nothing to choose."""
+            found = await values(field)
+            return tuple(found) if len(found) > 1 else ()
+
+        present = set(await values("module"))
+        titles = await self.library.known.module_titles(book_id)
+        return Facets(
+            modules=tuple(each for each in titles.items() if each[0] in present),
+            hardware_tiers=await choices("hardware_tier"),
+            proficiency_levels=await choices("proficiency_level"),
+            layers=await choices("layer"),
+        )
+
+
+def _state(book: BookInfo) -> object:
+    """Differs when the book has changed."""
+    return (
+        book.total_files,
+        book.total_chunks,
+        book.last_full_ingest,
+        book.last_incremental_update,
+    )
+
+
+def _has_failed(task: asyncio.Task[Any]) -> bool:
+    return task.done() and (task.cancelled() or task.exception() is not None)
+
+
+def _result(task: asyncio.Task[tuple[str, ...]]) -> tuple[str, ...]:
+    return task.result() if task.done() and not _has_failed(task) else ()

@@ -1,0 +1,128 @@
+"""The outermost middleware: request ids, security headers, log, metrics, traces, last errors."""
+
+from __future__ import annotations
+
+import logging
+import re
+import time
+from collections.abc import MutableMapping
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from bythebook.files import disk_full, is_full
+from bythebook.models.values import new_id
+from bythebook.server.error_responses import answer_problem, unexpected
+from bythebook.server.logs import log_context
+from bythebook.server.metrics import METHODS, OTHER, Metrics, route_of
+from bythebook.tracing.spans import Span, span, watching
+
+logger = logging.getLogger("bythebook.access")
+
+# A caller may send its own id to find a request again; anything odd is replaced.
+VALID_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
+SECURITY = {
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    "Referrer-Policy": "no-referrer",
+    "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Cache-Control": "no-store",
+}
+# Asked every few seconds by machines: a trace of each would bury the rest.
+UNTRACED = {"/health", "/metrics"}
+
+
+class RequestMiddleware:
+    """Whatever happens inside, the client gets a proper answer."""
+
+    def __init__(self, app: ASGIApp, metrics: Metrics) -> None:
+        self.app = app
+        self.metrics = metrics
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        headers = Headers(scope=scope)
+        given = headers.get("x-request-id", "")
+        request_id = given if VALID_ID.fullmatch(given) else new_id()
+        state: MutableMapping[str, Any] = scope.setdefault("state", {})
+        state["request_id"] = request_id
+        started = time.perf_counter()
+        status = 0
+
+        async def send_with_headers(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+                _add_headers(MutableHeaders(scope=message), state)
+            await send(message)
+
+        with (
+            watching(self.metrics.step_ended),
+            _span(scope["path"], headers, request_id) as request_span,
+            log_context(request_id=request_id),
+            self.metrics.in_flight(),
+        ):
+            try:
+                await self.app(scope, receive, send_with_headers)
+            except Exception as problem:
+                logger.exception("A request failed unexpectedly")
+                if status:  # too late for another answer; the connection is cut
+                    raise
+                error = disk_full("the data folder") if is_full(problem) else unexpected()
+                await answer_problem(error, request_id)(scope, receive, send_with_headers)
+            finally:
+                seconds = time.perf_counter() - started
+                route = route_of(scope)
+                self.metrics.request(scope["method"], route, status, seconds)
+                _log(scope, state, route, status, seconds)
+                _describe_span(request_span, scope["method"], route or OTHER, status)
+
+
+def _add_headers(headers: MutableHeaders, state: MutableMapping[str, Any]) -> None:
+    for name, value in SECURITY.items():
+        headers.setdefault(name, value)
+    headers["X-Request-ID"] = state["request_id"]
+    if rate := state.get("rate"):
+        for name, value in rate.headers().items():
+            headers[name] = value
+
+
+def _span(path: str, headers: Headers, request_id: str) -> AbstractContextManager[Span | None]:
+    if path in UNTRACED:
+        return nullcontext()
+    return span("request", caller=headers, request_id=request_id)
+
+
+def _describe_span(span: Span | None, method: str, route: str, status: int) -> None:
+    if span is None:
+        return
+    method = method if method in METHODS else OTHER
+    span.rename(f"{method} {route}")
+    span.note(method=method, route=route, status=status)
+    if status >= 500:
+        span.failed(str(status))
+
+
+def _log(
+    scope: Scope, state: MutableMapping[str, Any], route: str | None, status: int, seconds: float
+) -> None:
+    """The path as the route writes it: what a person typed there stays out of the log."""
+    logger.info(
+        "%s %s %s",
+        scope["method"],
+        route or "other",
+        status or "left",
+        extra={
+            "method": scope["method"],
+            "route": route or "other",
+            "status": status,
+            "seconds": round(seconds, 4),
+            "key_id": state.get("key_id"),
+            "session_id": state.get("session_id"),
+        },
+    )

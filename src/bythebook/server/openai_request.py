@@ -1,0 +1,150 @@
+"""A request for a chat completion of OpenAI's form, with the client's conversation."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import pairwise
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from bythebook.models.chat_messages import MAX_MESSAGE
+from bythebook.models.conversation import Conversation, Turn
+from bythebook.server.openai_completion import without_sources
+
+REQUEST_EXAMPLE: dict[str, Any] = {
+    "model": "bythebook",
+    "messages": [{"role": "user", "content": "What is a URDF?"}],
+}
+# Of an earlier message no more is read: a model is given all of them with every question.
+MAX_EARLIER = 4000
+
+
+class TextPart(BaseModel):
+    """A piece of a message; only text can be asked."""
+
+    model_config = ConfigDict(strict=True)
+
+    type: Literal["text"]
+    text: str
+
+
+class RefusalPart(BaseModel):
+    """A piece of an assistant's message."""
+
+    model_config = ConfigDict(strict=True)
+
+    type: Literal["refusal"]
+    refusal: str
+
+
+Part = Annotated[TextPart | RefusalPart, Field(discriminator="type")]
+
+
+class Message(BaseModel):
+    """A message of the conversation. Only those of `user` and `assistant` are read."""
+
+    model_config = ConfigDict(strict=True)
+
+    role: Literal["system", "developer", "user", "assistant", "tool", "function"]
+    content: str | list[Part] | None = None
+
+    @property
+    def text(self) -> str:
+        if isinstance(self.content, str):
+            return self.content.strip()
+        pieces = self.content or []
+        texts = [piece.text if isinstance(piece, TextPart) else piece.refusal for piece in pieces]
+        return "\n".join(texts).strip()
+
+
+# A book's id, and what may stand behind it.
+MAX_MODEL = 109
+
+
+class StreamOptions(BaseModel):
+    model_config = ConfigDict(strict=True)
+
+    include_usage: bool | None = Field(
+        default=None, description="Send a last chunk with the tokens used."
+    )
+
+
+class TextFormat(BaseModel):
+    model_config = ConfigDict(strict=True)
+
+    type: Literal["text"]
+
+
+class BookTalk(BaseModel):
+    """What is read of a request."""
+
+    model_config = ConfigDict(strict=True)
+
+    model: str = Field(
+        min_length=1,
+        max_length=MAX_MODEL,
+        description="Id of a book, or `bythebook`: the only book, or the configured one. With "
+        "`-passages` behind it: the passages that fit, without an answer.",
+    )
+    messages: list[Message] = Field(
+        min_length=1,
+        description=f"At least one of the user; the last may have up to {MAX_MESSAGE} characters.",
+    )
+    stream: bool | None = Field(default=None, description="Answer as Server-Sent Events.")
+    stream_options: StreamOptions | None = None
+    n: Literal[1] | None = Field(default=None, description="There is one answer.")
+    response_format: TextFormat | None = Field(default=None, description="Answers are text.")
+
+    @property
+    def wants_usage(self) -> bool:
+        return bool(self.stream_options and self.stream_options.include_usage)
+
+    @property
+    def question(self) -> str | None:
+        asked = [message.text for message in self.messages if message.role == "user"]
+        return asked[-1] if asked else None
+
+    def history(self, turns: int, refusal: str) -> Conversation:
+        """The last turns before the question."""
+        found = [*self._turns(refusal.rstrip("."))]
+        return Conversation(turns=found[-turns:] if turns else [])
+
+    def _turns(self, refusal: str) -> Iterator[Turn]:
+        asked = [at for at, each in enumerate(self.messages) if each.role == "user"]
+        for at, after in pairwise(asked):
+            replies = [each.text for each in self.messages[at:after] if each.role == "assistant"]
+            said, sources = without_sources("\n\n".join(filter(None, replies)))
+            if said:
+                yield Turn(
+                    question=self.messages[at].text[:MAX_EARLIER],
+                    answer=said[:MAX_EARLIER],
+                    sources=sources,
+                    refused=said.startswith(refusal),
+                )
+
+
+class CompletionRequest(BookTalk):
+    """A conversation with a book. The last message of the user is the question, and earlier ones
+    are its history; system messages are ignored, and so are fields that are not known here. Those
+    that clients send out of habit must be of the right type, and change nothing."""
+
+    model_config = ConfigDict(json_schema_extra={"example": REQUEST_EXAMPLE})
+
+    temperature: float | None = Field(default=None, ge=0, le=2, description="Ignored.")
+    top_p: float | None = Field(default=None, ge=0, le=1, description="Ignored.")
+    max_tokens: int | None = Field(default=None, ge=1, description="Ignored.")
+    max_completion_tokens: int | None = Field(default=None, ge=1, description="Ignored.")
+    presence_penalty: float | None = Field(default=None, ge=-2, le=2, description="Ignored.")
+    frequency_penalty: float | None = Field(default=None, ge=-2, le=2, description="Ignored.")
+    seed: int | None = Field(default=None, description="Ignored.")
+    stop: str | list[str] | None = Field(default=None, description="Ignored.")
+    user: str | None = Field(default=None, description="Ignored.")
+    logprobs: bool | None = Field(default=None, description="Ignored.")
+    top_logprobs: int | None = Field(default=None, description="Ignored.")
+    logit_bias: dict[str, float] | None = Field(default=None, description="Ignored.")
+    tools: list[dict[str, Any]] | None = Field(default=None, description="Ignored.")
+    tool_choice: str | dict[str, Any] | None = Field(default=None, description="Ignored.")
+    parallel_tool_calls: bool | None = Field(default=None, description="Ignored.")
+    metadata: dict[str, Any] | None = Field(default=None, description="Ignored.")
+    store: bool | None = Field(default=None, description="Ignored.")

@@ -1,0 +1,83 @@
+"""What a newcomer does that is not quite as meant: it works, or one sentence says what to do."""
+
+from __future__ import annotations
+
+import os
+import pty
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from booktext import WriteBook, small_book
+from bythebook.library import Library
+from bythebook.settings import Settings
+from cli.conftest import Cli
+from server.running import running
+
+
+def test_a_question_needs_no_quotes(cli: Cli, write_book: WriteBook) -> None:
+    cli.json("ingest", str(write_book(small_book())))
+    found = cli.json("search", "What", "is", "a", "node", "--limit", "1")
+    assert found["query"] == "What is a node"
+    assert cli("ask", "What", "is", "a", "node?")[:2] == cli("ask", "What is a node?")[:2]
+
+
+@pytest.mark.parametrize(
+    ("command", "said"),
+    [
+        (("ask", " "), "QUESTION is blank. "),
+        (("ask", "x" * 1001), "QUESTION should have at most 1000 characters. "),
+        (("ask", "why", "--top-k", "11"), "--top-k should be less than or equal to 10. "),
+        (("search", "..."), "TEXT has no words. "),
+    ],
+)
+def test_what_does_not_fit_is_said_in_one_sentence(
+    cli: Cli, command: tuple[str, ...], said: str
+) -> None:
+    status, _, err = cli(*command)
+    assert status == 1 and err == f"Error E005: {said}See `bythebook {command[0]} --help`.\n"
+
+
+def test_the_first_key_says_what_it_closes(cli: Cli) -> None:
+    status, _, err = cli("keys", "create", "one")
+    assert status == 0 and "first key" in err and "page on this machine" in err
+    assert "first key" not in cli("keys", "create", "two")[2]
+
+
+def test_a_person_is_asked_before_the_first_key(home: Path) -> None:
+    ours, theirs = pty.openpty()
+    os.write(ours, b"n\n")
+    made = subprocess.run(
+        [sys.executable, "-m", "bythebook", "keys", "create", "one"],
+        env={**os.environ, "BYTHEBOOK_HOME": str(home)},
+        stdin=theirs,
+        stdout=subprocess.PIPE,
+        stderr=theirs,
+        timeout=120,
+        check=False,
+    )
+    assert made.returncode == 1 and b"btb_" not in made.stdout
+    assert b"Make it?" in os.read(ours, 10_000)
+    os.close(ours)
+    os.close(theirs)
+
+
+async def test_bodies_under_another_name_or_type(home: Path, write_book: WriteBook) -> None:
+    async with await Library.open(Settings(home=home)) as library:
+        await library.ingest(write_book(small_book()))
+    async with running(home) as up:
+        for route, name in (
+            ("/chat/run", "text"),
+            ("/search", "message"),
+            ("/api/v1/agent/chat", "text"),
+        ):
+            answer = await up.http.post(route, json={name: "What is a node?"})
+            assert answer.status_code == 200, answer.text
+        typed: list[dict[str, str]] = [{}, {"Content-Type": "application/x-www-form-urlencoded"}]
+        for headers in typed:
+            content = b'{"message": "What is a node?"}'
+            refused = await up.http.post("/chat/run", content=content, headers=headers)
+            assert refused.status_code == 400
+            assert "Content-Type: application/json" in refused.json()["suggested_action"]

@@ -1,0 +1,70 @@
+"""While strangers hold, drip or flood connections, others are answered and the service can stop."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import signal
+from pathlib import Path
+
+import httpx
+import pytest
+
+from bythebook.database.engine import open_database
+from bythebook.keys import Keys
+from bythebook.settings import Settings
+from faults.process import service_process
+from security.attacks import ATTACKS, Attack, under
+
+# Short, so that the test is; what they are by default is in docs/reference/settings.md.
+LIMITS = {
+    "BYTHEBOOK_HEADER_SECONDS": "1",
+    "BYTHEBOOK_BODY_SECONDS": "1",
+    "BYTHEBOOK_UNREAD_SECONDS": "1",
+    # Fewer slots than attackers.
+    "BYTHEBOOK_MAX_CONCURRENT": "20",
+    "BYTHEBOOK_SHUTDOWN_SECONDS": "1",
+}
+MOST_MORE_MB = 100
+CUT_OFF = "timeout graceful shutdown exceeded"
+
+
+async def key_of(home: Path) -> str:
+    engine = await open_database(Settings(home=home).database)
+    try:
+        return (await Keys(engine).create("mine", ("read", "chat")))[1]
+    finally:
+        await engine.dispose()
+
+
+def most_memory_mb(pid: int) -> float:
+    status = Path(f"/proc/{pid}/status").read_text(encoding="utf-8")
+    (kilobytes,) = re.findall(r"VmHWM:\s+(\d+) kB", status)
+    return int(kilobytes) / 1024
+
+
+async def check_others_are_answered(http: httpx.AsyncClient) -> None:
+    assert (await http.get("/health")).status_code == 200
+    assert (await http.get("/books")).status_code == 200
+    # There is no book; that is what it says then, and not that it is full.
+    found = await http.post("/search", json={"text": "tea"})
+    assert found.status_code == 404 and found.json()["error"] == "E002"
+
+
+@pytest.mark.parametrize("attack", ATTACKS, ids=lambda attack: attack.name)
+async def test_an_attack_stops_nobody_else(home: Path, attack: Attack) -> None:
+    home.mkdir()
+    key = await key_of(home)
+    async with service_process(home, LIMITS, key=key) as (service, http):
+        await check_others_are_answered(http)
+        before = most_memory_mb(service.pid)
+        async with under(attack, service.url) as attackers:
+            await check_others_are_answered(http)
+            async with asyncio.timeout(60):
+                await attackers.all_cut.wait()
+            await check_others_are_answered(http)
+            more = most_memory_mb(service.pid) - before
+            assert more < MOST_MORE_MB
+            await http.aclose()
+            assert await asyncio.to_thread(service.end, signal.SIGTERM) == 0
+    assert CUT_OFF not in service.log, service.log
