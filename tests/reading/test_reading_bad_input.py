@@ -46,7 +46,7 @@ def test_a_missing_folder(tmp_path: Path, name: str) -> None:
 
 def test_a_folder_without_pages(tmp_path: Path) -> None:
     write_files(tmp_path, {"a.txt": TEXT, ".hidden/b.md": TEXT, "node_modules/c.md": TEXT})
-    with pytest.raises(BookError, match=r"There is no page of a book in .*\.mdx"):
+    with pytest.raises(BookError, match=r"There are no pages of a book in .*\.mdx"):
         find_book(tmp_path)
 
 

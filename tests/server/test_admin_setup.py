@@ -143,8 +143,10 @@ async def test_the_first_key_shuts_nobody_out(up: Running) -> None:
         ({"origins": ["docs.example.org"]}, "origin"),
         ({"books": ["nobody"]}, "book_id"),
         ({"name": " "}, "name"),
+        ({"server": "0" * 300}, "server"),
     ):
         refused = await up.http.post(KEYS, json={**body, **wrong})
+        assert refused.status_code in (400, 404)
         assert refused.json()["details"] == {"field": field}
     assert not await up.service.keys.exist()
     made = (await up.http.post(KEYS, json={**body, "server": "https://ask.example.org/"})).json()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from bythebook.errors import ConfigurationError
+from bythebook.errors import InputError
 from bythebook.sites.widget import check_together, checked_key, checked_server, script_tag
 
 HOME = "https://ask.example.org"
@@ -40,17 +40,17 @@ def test_an_address_may_be_written_in_several_ways(given: str, used: str) -> Non
     ],
 )
 def test_what_is_no_address_is_refused(given: str) -> None:
-    with pytest.raises(ConfigurationError, match=r"https://ask\.example\.org"):
+    with pytest.raises(InputError, match=r"https://ask\.example\.org"):
         checked_server(given)
 
 
 def test_a_secret_key_is_refused_and_not_repeated() -> None:
-    with pytest.raises(ConfigurationError, match="secret") as refused:
+    with pytest.raises(InputError, match="secret") as refused:
         checked_key("btb_0123456789ab_dontsayit")
     assert "dontsayit" not in str(refused.value)
     assert checked_key(f" {KEY}\n") == KEY
     for given in ("", "sk-123", "btbp_one two"):
-        with pytest.raises(ConfigurationError, match="btbp_"):
+        with pytest.raises(InputError, match="btbp_"):
             checked_key(given)
 
 
@@ -58,9 +58,9 @@ def test_a_published_site_needs_a_key_and_https() -> None:
     check_together(HOME, KEY, "https://docs.example.org/")
     check_together("http://localhost:8000", None, "https://docs.example.org/")
     check_together("http://ask.intern", KEY, "http://docs.intern/")
-    with pytest.raises(ConfigurationError, match="without a key"):
+    with pytest.raises(InputError, match="without a key"):
         check_together(HOME, None, None)
-    with pytest.raises(ConfigurationError, match="https"):
+    with pytest.raises(InputError, match="https"):
         check_together("http://ask.example.org", KEY, "https://docs.example.org/")
 
 

@@ -45,7 +45,7 @@ QUESTION_WORD = re.compile(
     r"\W*(?:what|which|how|when|where|why|who|whose|is|are|does|do|can|should)\b", re.IGNORECASE
 )
 # A quotation below the question is what the reader selected: "What does this mean?\n\n> …".
-SELECTION = re.compile(r"\n\s*\n>\s?(?P<selected>\S.*)\Z", re.DOTALL)
+SELECTION = re.compile(r"\n[^\S\n]*+\n>\s?(?P<selected>\S.*)\Z", re.DOTALL)
 MOST_TOPIC_WORDS = 8
 FEW_WORDS = 3
 

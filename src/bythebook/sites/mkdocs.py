@@ -11,7 +11,7 @@ from mkdocs.exceptions import PluginError
 from mkdocs.plugins import BasePlugin
 from mkdocs.structure.pages import Page
 
-from bythebook.errors import ConfigurationError
+from bythebook.errors import InputError
 from bythebook.sites.widget import (
     MODES,
     THEMES,
@@ -35,7 +35,7 @@ class Checked(options.Type[str]):
         text = super().run_validation(value)
         try:
             return self.check(text)
-        except ConfigurationError as problem:
+        except InputError as problem:
             raise base.ValidationError(str(problem)) from problem
 
 
@@ -58,7 +58,7 @@ class BythebookPlugin(BasePlugin[BythebookOptions]):  # type: ignore[no-untyped-
         if self.config.enabled:
             try:
                 check_together(self.config.server, self.config.key, config.site_url)
-            except ConfigurationError as problem:
+            except InputError as problem:
                 raise PluginError(f"Plugin 'bythebook': {problem}") from problem
 
     def on_post_page(self, output: str, /, *, page: Page, config: MkDocsConfig) -> str:

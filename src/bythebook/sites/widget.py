@@ -5,10 +5,11 @@ from __future__ import annotations
 from html import escape
 from urllib.parse import urlsplit
 
-from bythebook.errors import ConfigurationError
+from bythebook.errors import InputError
 
 THEMES = ("auto", "light", "dark")
 MODES = ("float", "panel")
+SERVER = {"field": "server"}
 PUBLISHABLE, SECRET = "btbp_", "btb_"
 _LOOPBACK = ("localhost", "127.0.0.1", "::1")
 _NEW_KEY = "Make one with `bythebook keys create site --publishable --book BOOK --origin SITE`."
@@ -22,12 +23,14 @@ def checked_server(given: str) -> str:
         parts = urlsplit(address)
         host, _ = parts.hostname, parts.port
     except ValueError as problem:
-        raise ConfigurationError(f"{given} is not an address.", action=example) from problem
+        raise InputError(f"{given} is not an address.", action=example, details=SERVER) from problem
     if parts.scheme not in ("http", "https") or not host:
-        raise ConfigurationError(f"{given} is not a web address.", action=example)
+        raise InputError(f"{given} is not a web address.", action=example, details=SERVER)
     if parts.query or parts.fragment or parts.username is not None:
-        raise ConfigurationError(
-            f"The address of {host} holds more than scheme, host, port and path.", action=example
+        raise InputError(
+            f"The address of {host} holds more than scheme, host, port and path.",
+            action=example,
+            details=SERVER,
         )
     return address
 
@@ -36,12 +39,12 @@ def checked_key(given: str) -> str:
     """A key that may be public. Another is not repeated in the message: it is a secret."""
     key = given.strip()
     if key.startswith(SECRET):
-        raise ConfigurationError(
+        raise InputError(
             "This key is a secret, and everybody can read what stands in a page.",
             action=f"Revoke it if it was published. {_NEW_KEY}",
         )
     if not key.startswith(PUBLISHABLE) or not key.isascii() or len(key.split()) != 1:
-        raise ConfigurationError(
+        raise InputError(
             f"This is not a publishable key, which begins with {PUBLISHABLE}.", action=_NEW_KEY
         )
     return key
@@ -52,9 +55,9 @@ def check_together(server: str, key: str | None, site: str | None) -> None:
     parts = urlsplit(server)
     is_here = parts.hostname in _LOOPBACK
     if not key and not is_here:
-        raise ConfigurationError(f"{server} can't be asked without a key.", action=_NEW_KEY)
+        raise InputError(f"{server} can't be asked without a key.", action=_NEW_KEY)
     if site and urlsplit(site).scheme == "https" and parts.scheme == "http" and not is_here:
-        raise ConfigurationError(
+        raise InputError(
             f"Browsers refuse {server} on the pages of {site}, which come over https.",
             action="Give the service an https address.",
         )
