@@ -9,7 +9,7 @@ import pytest
 
 ASK = (
     "import resource\n"
-    "from bythebook.server.concurrency import connection_limit\n"
+    "from bythebook.server.connection import connection_limit\n"
     "resource.setrlimit(resource.RLIMIT_NOFILE, ({soft}, {hard}))\n"
     "print(connection_limit(1000), resource.getrlimit(resource.RLIMIT_NOFILE)[0])\n"
 )

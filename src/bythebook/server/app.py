@@ -12,10 +12,9 @@ from fastapi.routing import APIRoute
 from bythebook import __version__
 from bythebook.server.auth import KeyMiddleware
 from bythebook.server.body import BodyLimit
-from bythebook.server.concurrency import ConcurrencyLimit, RequestSlots
 from bythebook.server.error_responses import handle_problems
 from bythebook.server.metrics import Metrics
-from bythebook.server.middleware import RequestMiddleware
+from bythebook.server.middleware import ConcurrencyLimit, RequestMiddleware, RequestSlots
 from bythebook.server.origins import CrossOrigin, listed_origins
 from bythebook.server.routes import (
     admin_book_routes,

@@ -184,8 +184,7 @@ class KeyMiddleware:
                 request.state.admitted = scopes, caller
             except BookError as problem:
                 note_problem(problem)
-                answer = answer_problem(problem, request.state.request_id)
-                await answer(scope, receive, send)
+                await answer_problem(problem, scope)(scope, receive, send)
                 return
         await self.app(scope, receive, send)
 

@@ -98,10 +98,8 @@ class BodyLimit:
         except ClientLeft:
             return
         except BookError as problem:
-            request_id = scope["state"]["request_id"]
-            await answer_problem(problem, request_id, headers={"Connection": "close"})(
-                scope, receive, send
-            )
+            answer = answer_problem(problem, scope, headers={"Connection": "close"})
+            await answer(scope, receive, send)
             return
         await self.app(scope, _replay(body, receive), send)
 

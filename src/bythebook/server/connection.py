@@ -6,7 +6,6 @@ uvicorn's own connections limit no headers and time out only when idle.
 from __future__ import annotations
 
 import asyncio
-import json
 import logging
 from dataclasses import dataclass, field
 from http import HTTPStatus
@@ -37,7 +36,40 @@ CHUNK_LINE = 16
 # A client that is still sending gets this long to see reason it was refused.
 LINGER_SECONDS = 2.0
 
+# Files that the service opens itself: index, databases, books, requests to other services.
+OWN_FILES = 500
+
 Part = Literal["head", "body"]
+
+
+def connection_limit(connections: int) -> int:
+    """The number of connections, or fewer if the system allows fewer open files. Raises the limit
+    of the system for them as far as it lets us."""
+    try:
+        import resource
+    except ImportError:  # Windows, where it is not files that connections take
+        return connections
+
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = connections + OWN_FILES
+    if soft == resource.RLIM_INFINITY or soft >= wanted:
+        return connections
+    most = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
+    if most > soft:
+        try:
+            resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
+        except (ValueError, OSError):  # macOS has another limit below its "unlimited"
+            most = soft
+    room = min(connections, max(most - OWN_FILES, most // 2))
+    if room < connections:
+        logger.warning(
+            "The system lets the service open %s files, so it takes %s connections at once and "
+            "not %s; raise its limit (ulimit -n) for more",
+            most,
+            room,
+            connections,
+        )
+    return room
 
 
 @dataclass
@@ -309,21 +341,15 @@ class Connection(HttpToolsProtocol):
         return may_answer
 
     def _response(self, problem: BookError, status: int | None) -> bytes:
-        scope: dict[str, Any] = dict(self.scope or {})
-        request_id = scope.get("state", {}).get("request_id") or new_id()
-        answer = answer_problem(problem, request_id, status, {"Connection": "close"})
+        known: dict[str, Any] = (self.scope or {}).get("state", {})
+        request_id = known.get("request_id") or new_id()
         path = self.url.decode("latin-1") if self._reading else ""
-        body = json.dumps(answer.body_for(path)).encode()
-        headers = {
-            **SECURITY,
-            **answer.given,
-            "X-Request-ID": request_id,
-            "Content-Type": "application/json",
-            "Content-Length": str(len(body)),
-        }
+        scope = {"path": path, "state": {"request_id": request_id}}
+        headers = {**SECURITY, "X-Request-ID": request_id, "Connection": "close"}
+        answer = answer_problem(problem, scope, status, headers)
         lines = [f"HTTP/1.1 {answer.status_code} {HTTPStatus(answer.status_code).phrase}"]
-        lines += [f"{name}: {value}" for name, value in headers.items()]
-        return "\r\n".join((*lines, "", "")).encode("latin-1") + body
+        lines += [f"{name}: {value}" for name, value in answer.headers.items()]
+        return "\r\n".join((*lines, "", "")).encode("latin-1") + bytes(answer.body)
 
 
 def _too_large(how: str) -> TooLarge:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from http import HTTPStatus
 from typing import Any, Literal, Self
 
@@ -13,7 +13,6 @@ from fastapi.responses import JSONResponse, Response
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.exceptions import HTTPException
 from starlette.routing import BaseRoute, Match
-from starlette.types import Receive, Scope, Send
 
 from bythebook.errors import BookError, BookNotFound, InputError
 from bythebook.models.chunk import now
@@ -141,42 +140,26 @@ def keyed(*statuses: int, model: type[BaseModel] = Problem) -> dict[int | str, d
     return problems(400, 401, 403, 429, *statuses, model=model)
 
 
-class ProblemResponse(Response):
-    """An error in the shape that the clients of its address know."""
-
-    def __init__(
-        self, error: BookError, request_id: str, status: int, headers: dict[str, str]
-    ) -> None:
-        super().__init__(status_code=status, headers=headers)
-        self.error = error
-        self.request_id = request_id
-        self.given = headers
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        body = self.body_for(scope["path"])
-        await JSONResponse(body, self.status_code, self.given)(scope, receive, send)
-
-    def body_for(self, path: str) -> dict[str, Any]:
-        if is_for_completions(path):
-            return CompletionProblem.of(self.error, self.status_code).model_dump()
-        return Problem.of(self.error, self.request_id).to_json()
-
-
 def answer_problem(
     error: BookError,
-    request_id: str,
+    scope: Mapping[str, Any],
     status: int | None = None,
-    headers: dict[str, str] | None = None,
-) -> ProblemResponse:
+    headers: Mapping[str, str] | None = None,
+) -> JSONResponse:
+    """An error in the shape that the clients of its address know."""
     status = status or error.http_status
-    given = dict(headers or {})
+    sent = dict(headers or {})
     if status == HTTPStatus.UNAUTHORIZED:
-        given.setdefault("WWW-Authenticate", "Bearer")
+        sent.setdefault("WWW-Authenticate", "Bearer")
     if status == HTTPStatus.SERVICE_UNAVAILABLE:
-        given.setdefault("Retry-After", "5")
+        sent.setdefault("Retry-After", "5")
     if status == HTTPStatus.TOO_MANY_REQUESTS and "retry_after" in error.details:
-        given.setdefault("Retry-After", str(error.details["retry_after"]))
-    return ProblemResponse(error, request_id, status, given)
+        sent.setdefault("Retry-After", str(error.details["retry_after"]))
+    if is_for_completions(scope["path"]):
+        body = CompletionProblem.of(error, status).model_dump()
+    else:
+        body = Problem.of(error, scope["state"]["request_id"]).to_json()
+    return JSONResponse(body, status, sent)
 
 
 def note_problem(error: BookError) -> None:
@@ -198,20 +181,19 @@ def handle_problems(app: FastAPI, routes: Sequence[BaseRoute]) -> None:
     async def on_book_error(request: Request, error: Exception) -> Response:
         assert isinstance(error, BookError)
         note_problem(error)
-        return answer_problem(error, request.state.request_id)
+        return answer_problem(error, request.scope)
 
     async def on_invalid(request: Request, error: Exception) -> Response:
         assert isinstance(error, RequestValidationError)
-        return answer_problem(_invalid(error, request), request.state.request_id)
+        return answer_problem(_invalid(error, request), request.scope)
 
     async def on_http_error(request: Request, error: Exception) -> Response:
         assert isinstance(error, HTTPException)
         headers = dict(error.headers or {})
         if error.status_code == HTTPStatus.METHOD_NOT_ALLOWED:
             headers["Allow"] = ", ".join(_methods_at(request, routes)) or headers.get("Allow", "")
-        return answer_problem(
-            _http_error(error, request), request.state.request_id, error.status_code, headers
-        )
+        problem = _http_error(error, request)
+        return answer_problem(problem, request.scope, error.status_code, headers)
 
     app.add_exception_handler(BookError, on_book_error)
     app.add_exception_handler(RequestValidationError, on_invalid)

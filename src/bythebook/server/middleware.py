@@ -1,4 +1,5 @@
-"""The outermost middleware: request ids, security headers, log, metrics, traces, last errors."""
+"""Around every request: its id, security headers, log, metrics, traces, last errors; and how many
+are handled at once."""
 
 from __future__ import annotations
 
@@ -7,11 +8,13 @@ import re
 import time
 from collections.abc import MutableMapping
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
 from typing import Any
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from bythebook.errors import Overloaded
 from bythebook.files import disk_full, is_full
 from bythebook.models.values import new_id
 from bythebook.server.error_responses import answer_problem, unexpected
@@ -33,6 +36,9 @@ SECURITY = {
 }
 # Asked every few seconds by machines: a trace of each would bury the rest.
 UNTRACED = {"/health", "/metrics"}
+# An operator must be able to look at a full service, and the page must be able to say so.
+EXEMPT = frozenset({"/health", "/metrics", "/", "/admin", "/widget.js"})
+FILES = "/web/"
 
 
 class RequestMiddleware:
@@ -74,7 +80,7 @@ class RequestMiddleware:
                 if status:  # too late for another answer; the connection is cut
                     raise
                 error = disk_full("the data folder") if is_full(problem) else unexpected()
-                await answer_problem(error, request_id)(scope, receive, send_with_headers)
+                await answer_problem(error, scope)(scope, receive, send_with_headers)
             finally:
                 seconds = time.perf_counter() - started
                 route = route_of(scope)
@@ -126,3 +132,42 @@ def _log(
             "session_id": state.get("session_id"),
         },
     )
+
+
+@dataclass
+class RequestSlots:
+    """How many requests may be handled at once, and how many are."""
+
+    max_requests: int
+    used: int = 0
+
+
+class ConcurrencyLimit:
+    """Refuses requests while all slots are used. Where it `counts`, a request takes a slot: that is
+    done behind what reads the body, so that nobody holds a slot by sending half of one."""
+
+    def __init__(self, app: ASGIApp, slots: RequestSlots, counts: bool) -> None:
+        self.app = app
+        self.slots = slots
+        self.counts = counts
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http" or _is_exempt(scope["path"]):
+            await self.app(scope, receive, send)
+            return
+        if self.slots.used >= self.slots.max_requests:
+            problem = Overloaded(
+                f"The service is already handling {self.slots.max_requests} requests.",
+                action="Try again in a moment.",
+            )
+            await answer_problem(problem, scope)(scope, receive, send)
+            return
+        self.slots.used += self.counts
+        try:
+            await self.app(scope, receive, send)
+        finally:
+            self.slots.used -= self.counts
+
+
+def _is_exempt(path: str) -> bool:
+    return path in EXEMPT or path.startswith(FILES)

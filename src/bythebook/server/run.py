@@ -14,8 +14,7 @@ from bythebook.errors import ConfigurationError
 from bythebook.keys import Keys
 from bythebook.server.app import make_app
 from bythebook.server.auth import is_loopback
-from bythebook.server.concurrency import connection_limit
-from bythebook.server.connection import ConnectionConfig, ConnectionManager
+from bythebook.server.connection import ConnectionConfig, ConnectionManager, connection_limit
 from bythebook.server.logs import configure_logging
 from bythebook.server.metrics import Metrics
 from bythebook.server.service import Service, open_service
