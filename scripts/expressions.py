@@ -26,7 +26,7 @@ MADE_LATER: dict[tuple[str, str], list[str]] = {
     ("reading.markup", "mark"): [r"(?<![^\r\n])[ \t>]*`{3,}[ \t]*(?=\r|\n|\Z)"],
     ("reading.readers.markup_tokens", "token"): [r"(?i)</script(?=[\s/>])"],
     ("retrieval.query", "name"): [f"(?im){defining('node b').pattern}"],
-    ("server.rendering.render", "form"): [],
+    ("server.rendering", "form"): [],
     ("server.schemas", "pattern"): [],
 }
 

@@ -10,7 +10,7 @@ from collections.abc import AsyncIterator, Iterator
 
 import pytest
 
-from bythebook.server.platforms import delivery, discord
+from bythebook.server.platforms import chats, discord
 from server.conftest import Serve
 from server.conversing import (
     APPLICATION,
@@ -30,7 +30,7 @@ PATH = f"/webhooks/{APPLICATION}/{INTERACTION_TOKEN}/messages/@original"
 def api(monkeypatch: pytest.MonkeyPatch) -> Iterator[PlatformServer]:
     with PlatformServer().running() as server:
         monkeypatch.setattr(discord, "API", server.url)
-        monkeypatch.setattr(delivery, "FIRST_WAIT", 0.01)
+        monkeypatch.setattr(chats, "FIRST_WAIT", 0.01)
         yield server
 
 

@@ -26,12 +26,10 @@ from bythebook.questions import Questions
 from bythebook.server import health
 from bythebook.server.catalog_cache import CatalogCache
 from bythebook.server.conversations import Conversations
-from bythebook.server.health import check_health
 from bythebook.server.ingest_worker import IngestWorker
 from bythebook.server.metrics import Metrics
-from bythebook.server.platforms.chats import Chats
-from bythebook.server.platforms.platform_connections import Platforms
-from bythebook.server.rate import Guesses, RateLimits
+from bythebook.server.platforms.chats import Chats, Platforms
+from bythebook.server.rate import RateLimits
 from bythebook.server.routes.operation_routes import make_info
 from bythebook.server.service import Service
 from bythebook.settings import Settings
@@ -68,7 +66,6 @@ async def serving(**settings: Any) -> AsyncIterator[Service]:
             gaps=Gaps(questions),
             catalog_cache=CatalogCache(library),
             keys=keys,
-            guesses=Guesses(keys, rate),
             rate=rate,
             worker=worker,
             metrics=metrics,
@@ -137,7 +134,7 @@ def down(found: Health, name: str) -> Dependency:
 
 async def test_all_is_well_with_a_new_home() -> None:
     async with serving() as service:
-        found = await check_health(service)
+        found = await service.health.check(service)
     assert found.status == "ok"
     statuses = {name: one.status for name, one in found.dependencies.items()}
     assert statuses == {
@@ -157,24 +154,24 @@ async def test_many_who_ask_are_told_by_one_check_that_is_kept(
 ) -> None:
     monkeypatch.setattr(health, "KEPT_SECONDS", 1000.0)
     async with serving(openai_base_url=models.url) as service:
-        found = await asyncio.gather(*(check_health(service) for _ in range(50)))
-        assert await check_health(service) is found[0]
+        found = await asyncio.gather(*(service.health.check(service) for _ in range(50)))
+        assert await service.health.check(service) is found[0]
     assert all(one is found[0] for one in found)
     assert len(models.asked) == 1
 
 
 async def test_what_was_found_is_not_kept_for_long(models: ModelList, always_asks: None) -> None:
     async with serving(openai_base_url=models.url) as service:
-        await check_health(service)
-        await check_health(service)
+        await service.health.check(service)
+        await service.health.check(service)
     assert len(models.asked) == 2
 
 
 async def test_one_who_leaves_does_not_end_it_for_the_others(models: ModelList) -> None:
     models.go_on.clear()
     async with serving(openai_base_url=models.url) as service:
-        first = asyncio.create_task(check_health(service))
-        second = asyncio.create_task(check_health(service))
+        first = asyncio.create_task(service.health.check(service))
+        second = asyncio.create_task(service.health.check(service))
         await asyncio.sleep(0)
         first.cancel()
         models.go_on.set()
@@ -186,7 +183,7 @@ async def test_one_who_leaves_does_not_end_it_for_the_others(models: ModelList) 
 async def test_a_language_model_is_asked_with_its_key(models: ModelList) -> None:
     key = SecretStr(PASSWORD)
     async with serving(openai_base_url=models.url, openai_api_key=key) as service:
-        found = await check_health(service)
+        found = await service.health.check(service)
     assert found.status == "ok"
     assert models.asked == [f"Bearer {PASSWORD}"]
 
@@ -207,7 +204,7 @@ async def test_a_language_model_that_is_of_no_use_degrades_the_service(
     models.status, models.body = status, body
     key = SecretStr(PASSWORD)
     async with serving(openai_base_url=models.url, openai_api_key=key) as service:
-        found = await check_health(service)
+        found = await service.health.check(service)
     assert found.status == "degraded"
     assert said in (down(found, "language_model").message or "")
     assert PASSWORD not in found.model_dump_json()
@@ -223,7 +220,7 @@ async def test_a_server_with_a_poor_list_of_models_may_still_be_good(
 ) -> None:
     models.status = status
     async with serving(openai_base_url=models.url, openai_model=model) as service:
-        found = (await check_health(service)).dependencies["language_model"]
+        found = (await service.health.check(service)).dependencies["language_model"]
     assert found.status == "ok"
     assert said in (found.message or "")
 
@@ -233,7 +230,7 @@ async def test_an_open_breaker_is_told(sample_home: Path, llm: LlmServer) -> Non
     settings = {"openai_base_url": llm.base_url, "retries": 0, "breaker_failures": 1}
     async with serving(**settings) as service:
         assert (await service.assistant.ask("What is ROS 2?")).status == "fallback"
-        found = await check_health(service)
+        found = await service.health.check(service)
     assert "left alone" in (down(found, "language_model").message or "")
     assert found.status == "degraded"
 
@@ -242,7 +239,7 @@ async def test_a_model_out_of_reach_is_told_without_its_address(always_asks: Non
     with closed_port() as port:
         url = f"http://user:{PASSWORD}@127.0.0.1:{port}/v1"
         async with serving(openai_base_url=url) as service:
-            found = await check_health(service)
+            found = await service.health.check(service)
     message = down(found, "language_model").message
     assert message == "The language model can't be reached: the connection was refused."
 
@@ -251,27 +248,28 @@ async def test_what_hangs_is_down_and_the_rest_is_told(
     models: ModelList, monkeypatch: pytest.MonkeyPatch, always_asks: None
 ) -> None:
     async with serving(openai_base_url=models.url) as service:
-        assert (await check_health(service)).status == "ok"  # the index is open, the weights read
+        # The index is open, the weights read.
+        assert (await service.health.check(service)).status == "ok"
         models.go_on.clear()
         with monkeypatch.context() as patch:
             patch.setattr(health, "LONGEST", 0.5)
-            found = await check_health(service)
+            found = await service.health.check(service)
         hanging = found.dependencies["language_model"]
         assert (hanging.status, hanging.message) == (
             "down",
             "It did not answer within 0.5 seconds.",
         )
         models.go_on.set()
-        assert (await check_health(service)).status == "ok"
+        assert (await service.health.check(service)).status == "ok"
 
 
 async def test_a_database_that_is_gone_is_down(home: Path, always_asks: None) -> None:
     async with serving(home=home) as service:
-        assert (await check_health(service)).status == "ok"
+        assert (await service.health.check(service)).status == "ok"
         await service.library.engine.dispose()
         for file in home.glob("bythebook.db*"):
             file.unlink()
-        found = await check_health(service)
+        found = await service.health.check(service)
     assert found.status == "down"
     assert down(found, "database").message == "It can't be reached or used; see the log."
 
@@ -281,7 +279,7 @@ async def test_an_index_that_another_has_open_is_shared(home: Path, write_book: 
     async with await Library.open(Settings(home=home)) as other:
         await other.ingest(book)
         async with serving(home=home) as service:
-            found = await check_health(service)
+            found = await service.health.check(service)
     assert found.status == "ok"
 
 
@@ -291,18 +289,18 @@ async def test_a_damaged_index_is_told_as_that(
     book = write_book({"a.md": "# Tides\n\nThe moon pulls the sea."})
     async with serving(home=home) as service:
         await service.library.ingest(book)
-        assert (await check_health(service)).status == "ok"
+        assert (await service.health.check(service)).status == "ok"
         (segments,) = home.rglob("segments")
         aside = segments.with_name("segments-aside")
         shutil.copytree(segments, aside)
         for part in segments.iterdir():
             shutil.rmtree(part)
-        found = await check_health(service)
+        found = await service.health.check(service)
         assert "damaged" in (down(found, "index").message or "")
         shutil.copytree(aside, segments, dirs_exist_ok=True)
     shutil.rmtree(segments)
     async with serving(home=home) as service:
-        found = await check_health(service)
+        found = await service.health.check(service)
     message = down(found, "index").message or ""
     assert message.startswith("The index in BYTHEBOOK_HOME")
     assert message.endswith("is gone.")
@@ -314,9 +312,9 @@ async def test_an_index_that_opens_slowly_is_not_broken_off(
     async with serving(home=home) as service:
         with monkeypatch.context() as patch:
             patch.setattr(health, "LONGEST", 0.0)
-            found = await check_health(service)
+            found = await service.health.check(service)
         assert found.dependencies["index"].status == "down"
-        assert (await check_health(service)).status == "ok"
+        assert (await service.health.check(service)).status == "ok"
     async with await Library.open(Settings(home=home)) as library:
         assert (await library.index_info()).healthy
 
@@ -327,7 +325,7 @@ async def test_a_qdrant_out_of_reach_is_told_without_its_address(
     monkeypatch.setattr("bythebook.index.server_connection._DELAYS", ())
     with closed_port() as port:
         async with serving(qdrant_url=f"http://127.0.0.1:{port}") as service:
-            found = await check_health(service)
+            found = await service.health.check(service)
     assert found.status == "down"
     assert down(found, "index").message == "Cannot connect to Qdrant at QDRANT_URL."
 
@@ -352,8 +350,8 @@ async def test_an_embedding_service_is_not_paid_for_every_look(
     embeddings: EmbeddingServer, always_asks: None
 ) -> None:
     async with serving(**with_embeddings(embeddings)) as service:
-        assert (await check_health(service)).status == "ok"
-        again = (await check_health(service)).dependencies["embedder"]
+        assert (await service.health.check(service)).status == "ok"
+        again = (await service.health.check(service)).dependencies["embedder"]
     assert "seconds ago" in (again.message or "")
     assert len(embeddings.requests) == 1
 
@@ -371,19 +369,19 @@ async def test_an_embedding_service_that_fails_is_told_at_once_and_asked_again(
 ) -> None:
     embeddings.script(step)
     async with serving(**with_embeddings(embeddings)) as service:
-        found = await check_health(service)
+        found = await service.health.check(service)
         assert found.status == "down"
         assert said in (down(found, "embedder").message or "")
         assert PASSWORD not in found.model_dump_json()
-        assert (await check_health(service)).status == "ok"
+        assert (await service.health.check(service)).status == "ok"
     assert len(embeddings.requests) == 2
 
 
 async def test_an_embedder_that_fails_after_a_while_is_told(always_asks: None) -> None:
     async with serving() as service:
-        assert (await check_health(service)).status == "ok"
+        assert (await service.health.check(service)).status == "ok"
         await service.library.embedder.close()
-        found = await check_health(service)
+        found = await service.health.check(service)
     assert found.status == "down"
     assert down(found, "embedder").message
 
@@ -391,7 +389,7 @@ async def test_an_embedder_that_fails_after_a_while_is_told(always_asks: None) -
 async def test_a_worker_that_stopped_degrades_the_service() -> None:
     async with serving() as service:
         await service.worker.stop()
-        found = await check_health(service)
+        found = await service.health.check(service)
     assert found.status == "degraded"
     assert "stopped" in (down(found, "worker").message or "")
 
@@ -400,7 +398,7 @@ async def test_a_redis_out_of_reach_degrades_the_service() -> None:
     with closed_port() as port:
         redis = SecretStr(f"redis://:{PASSWORD}@127.0.0.1:{port}/0")
         async with serving(redis_url=redis) as service:
-            found = await check_health(service)
+            found = await service.health.check(service)
     assert found.status == "degraded"
     assert "Redis" in (down(found, "rate_limits").message or "")
     assert PASSWORD not in found.model_dump_json()
@@ -412,10 +410,10 @@ async def test_it_is_logged_once_that_something_went_down_and_came_back(
     caplog.set_level("INFO", "bythebook.server.health")
     async with serving(openai_base_url=models.url) as service:
         models.status = 500
-        await check_health(service)
-        await check_health(service)
+        await service.health.check(service)
+        await service.health.check(service)
         models.status = 200
-        await check_health(service)
+        await service.health.check(service)
     told = [
         (one.levelname, one.message) for one in caplog.records if "language_model" in one.message
     ]

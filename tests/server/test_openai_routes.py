@@ -16,8 +16,7 @@ from openai.types.chat import ChatCompletion, ChatCompletionChunk
 
 from booktext import WriteBook
 from bythebook.library import Library
-from bythebook.server.openai_completion import without_sources
-from bythebook.server.openai_request import MAX_EARLIER, CompletionRequest
+from bythebook.server.openai_completion import MAX_EARLIER, CompletionRequest, without_sources
 from bythebook.settings import Settings
 from server.running import Running, running, with_model
 from standins.llm_server import LlmServer, calls_tool, fails, hangs, says

@@ -10,7 +10,7 @@ import pytest
 
 from bythebook.cli.doctor import examine
 from bythebook.errors import ConfigurationError
-from bythebook.server.platforms.platform_connections import NEEDS, books_asked, is_configured
+from bythebook.server.platforms.chats import NEEDS, books_asked, is_configured
 from bythebook.settings import Settings
 from server.conftest import Serve
 from server.conversing import SECRET, SETTINGS, TOKEN

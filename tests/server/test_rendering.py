@@ -11,8 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bythebook.models.answer import CitationEntry
-from bythebook.server.rendering import answer_html, passage_html
-from bythebook.server.rendering.render import sanitised, unfinished_html
+from bythebook.server.rendering import answer_html, passage_html, sanitised, unfinished_html
 from server.html_seen import Seen
 
 PAGE = "https://book.example/docs/part/page#top"

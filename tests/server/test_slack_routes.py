@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from bythebook.server.platforms import delivery, slack
+from bythebook.server.platforms import chats, slack
 from server.conftest import Serve
 from server.conversing import SECRET, SETTINGS, TOKEN, Conversing, direct, mention, slack_headers
 from server.running import failing_statements
@@ -26,7 +26,7 @@ def api(monkeypatch: pytest.MonkeyPatch) -> Iterator[PlatformServer]:
         monkeypatch.delenv(name, raising=False)  # the SDK would go through it
     with PlatformServer().running() as server:
         monkeypatch.setattr(slack, "API", f"{server.url}/api/")
-        monkeypatch.setattr(delivery, "FIRST_WAIT", 0.01)
+        monkeypatch.setattr(chats, "FIRST_WAIT", 0.01)
         yield server
 
 

@@ -227,7 +227,7 @@ async def _examine_books(
 
 async def _examine_platforms(report: DoctorReport, library: Library) -> None:
     """Those that are configured; whether they reach the service, only they know."""
-    from bythebook.server.platforms.platform_connections import NEEDS, books_asked, is_configured
+    from bythebook.server.platforms.chats import NEEDS, books_asked, is_configured
 
     for platform, names in NEEDS.items():
 

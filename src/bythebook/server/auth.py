@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from ipaddress import ip_address
 from typing import Annotated, cast
@@ -70,7 +70,7 @@ async def admit(request: Request, service: Service, scopes: tuple[Scope, ...]) -
         _check_is_from_here(request, service.settings)
         return Caller(None)
     try:
-        key = await service.guesses.verify(presented, address_of(request))
+        key = await _verify(presented, address_of(request), service)
         request.state.key_id = key.key_id
         await _count(request, service, key)
     except TooManyRequests:
@@ -92,6 +92,24 @@ async def admit(request: Request, service: Service, scopes: tuple[Scope, ...]) -
             details={"scope": scopes[0]},
         )
     return Caller(key)
+
+
+async def _verify(presented: str, address: str, service: Service) -> ApiKey:
+    """An address may present so many wrong keys in a minute; further ones are told to wait. A right
+    key is never slowed: readers behind the address of an attacker, or behind a proxy, read on. That
+    tells an attacker nothing, since a key is too long to be found by trying."""
+    try:
+        # Found by its hash: how long that takes tells nothing of a key.
+        return await service.keys.verify(presented)
+    except KeyRefused:
+        rate = await service.rate.hit_guess(address)
+        if rate.allowed:
+            raise
+    raise TooManyRequests(
+        "Too many wrong keys came from this address.",
+        action=f"Try again in {rate.retry_after} s, with the right key.",
+        details={"retry_after": rate.retry_after},
+    )
 
 
 async def _count(request: Request, service: Service, key: ApiKey) -> None:
@@ -149,11 +167,6 @@ def _check_is_from_here(request: Request, settings: Settings) -> None:
             "Without keys, the service answers only its own page, not other sites.",
             action="Open the address directly, or create a key.",
         )
-
-
-def is_site_allowed(origin: str, settings: Settings, of_keys: Collection[str]) -> bool:
-    """Whether pages of a site may use the service at all, with the right key."""
-    return origin in of_keys or is_listed(origin, listed_origins(settings))
 
 
 Reader = Annotated[Caller, Security(RequireScope(("read",)), scopes=["read"])]

@@ -68,14 +68,24 @@ class Caller:
     def may_read(self, book_id: str) -> bool:
         return self.key is None or self.key.may_read(book_id)
 
+    def check_may_read(self, book_id: str) -> None:
+        if not self.may_read(book_id):
+            raise unknown_book(book_id)
+
+    def only(self, book_id: str | None) -> tuple[str, ...] | None:
+        """This book, or those that the key is for; None where that is all of them."""
+        if book_id is None:
+            return self.key.books if self.key else None
+        self.check_may_read(book_id)
+        return (book_id,)
+
     async def book(self, library: Library, book_id: str | None) -> BookInfo:
         """A book by its id, or the one this caller must mean; others' books do not exist."""
         if book_id is None:
             recent = await library.recent_books()
             own = [book for book in recent if self.may_read(book.book_id)]
             return requested_book(own, library.settings.book_id)
-        if not self.may_read(book_id):
-            raise unknown_book(book_id)
+        self.check_may_read(book_id)
         try:
             return await library.recent_book(book_id)
         except BookNotFound as problem:

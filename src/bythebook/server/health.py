@@ -5,21 +5,22 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Awaitable, Callable
-from weakref import WeakKeyDictionary
+from collections.abc import Callable, Coroutine
+from typing import TYPE_CHECKING, Any
 
 from sqlalchemy.exc import SQLAlchemyError
 
 from bythebook import __version__
 from bythebook.embedding.remote import RemoteEmbedder
 from bythebook.errors import BookError, StoreError
-from bythebook.library import Library
 from bythebook.models.chunk import now
 from bythebook.models.service_health import Dependency, Health
 from bythebook.models.values import iso, shown_address
 from bythebook.server.logs import Masks, secrets_of
-from bythebook.server.service import Service
 from bythebook.settings import Settings
+
+if TYPE_CHECKING:
+    from bythebook.server.service import Service
 
 logger = logging.getLogger(__name__)
 
@@ -30,12 +31,9 @@ KEPT_SECONDS = 2.0
 # An embedding service takes money for every word.
 PAID_FOR_SECONDS = 30.0
 STARTED = time.monotonic()
-Check = Callable[[Service], Awaitable[Dependency | None]]
 
 
-async def check_health(service: Service) -> Health:
-    """How the service is doing, at most two seconds ago."""
-    return await _watches.setdefault(service.library, HealthWatch()).check(service)
+Check = Callable[["Service"], Coroutine[Any, Any, Dependency | None]]
 
 
 class HealthWatch:
@@ -50,6 +48,7 @@ class HealthWatch:
         self._down: set[str] = set()
 
     async def check(self, service: Service) -> Health:
+        """How the service is doing, at most two seconds ago."""
         if self._found and time.monotonic() - self._found_at < KEPT_SECONDS:
             return self._found
         if self._asking is None or self._asking.done():
@@ -109,11 +108,11 @@ class HealthWatch:
 
     def _task(self, name: str, check: Check, service: Service) -> asyncio.Task[Dependency | None]:
         if name != "index":
-            return asyncio.create_task(_run(check, service))
+            return asyncio.create_task(check(service))
         # Opening an index must not be broken off: its folder would stay locked with no owner. The
         # next to ask waits for the same one.
         if self._opening_index is None or self._opening_index.done():
-            self._opening_index = asyncio.create_task(_run(check, service))
+            self._opening_index = asyncio.create_task(check(service))
         return self._opening_index
 
     async def _embedder(self, service: Service) -> Dependency | None:
@@ -135,13 +134,6 @@ class HealthWatch:
         if name in self._down:
             self._down.remove(name)
             logger.info("%s is back", name, extra={"dependency": name})
-
-
-_watches: WeakKeyDictionary[Library, HealthWatch] = WeakKeyDictionary()
-
-
-async def _run(check: Check, service: Service) -> Dependency | None:
-    return await check(service)
 
 
 async def _database(service: Service) -> None:

@@ -1,29 +1,19 @@
-"""Answers, or passages alone, in the form of OpenAI's chat completions."""
+"""The shapes of OpenAI's chat completions: a request with its conversation, and a completion."""
 
 from __future__ import annotations
 
-import json
 import re
-import time
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
-from typing import Any, Literal
+from collections.abc import Iterable, Iterator
+from itertools import pairwise
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field
 
-from bythebook.agent.events import Done, Event, Failed, Token
-from bythebook.errors import InputError
-from bythebook.language.query_rewrite import searchable
-from bythebook.library import Library
-from bythebook.models.answer import ABOUT_STATUS, Answer, Citation, Status
-from bythebook.models.chunk import BookInfo
-from bythebook.models.passage import ConfidenceLevel, Passage, label_of
-from bythebook.models.search_messages import SearchQuery
-from bythebook.models.values import HARDWARE_TIERS, new_id
-from bythebook.retrieval.calibration import assess
-from bythebook.server.conversations import SavedAnswer
-from bythebook.server.error_responses import CompletionProblem
-from bythebook.server.examples import ANSWER, BOOK, PAGE
+from bythebook.models.answer import ABOUT_STATUS, Citation, Status
+from bythebook.models.chat_messages import MAX_MESSAGE
+from bythebook.models.conversation import Conversation, Turn
+from bythebook.models.passage import ConfidenceLevel
+from bythebook.server.examples import ANSWER, BOOK, CHAT, PAGE
 
 TITLE = "\n\nSources:\n"
 BEFORE_ADDRESS = " – "
@@ -51,7 +41,137 @@ def _line(citation: Citation) -> str:
     return f"- [{citation.number}] {citation.label}{shown}"
 
 
-END = b"data: [DONE]\n\n"
+REQUEST_EXAMPLE: dict[str, Any] = {
+    "model": "bythebook",
+    "messages": [{"role": "user", "content": "What is a URDF?"}],
+}
+# Of an earlier message no more is read: a model is given all of them with every question.
+MAX_EARLIER = 4000
+
+
+class TextPart(BaseModel):
+    """A piece of a message; only text can be asked."""
+
+    model_config = ConfigDict(strict=True)
+
+    type: Literal["text"]
+    text: str
+
+
+class RefusalPart(BaseModel):
+    """A piece of an assistant's message."""
+
+    model_config = ConfigDict(strict=True)
+
+    type: Literal["refusal"]
+    refusal: str
+
+
+Part = Annotated[TextPart | RefusalPart, Field(discriminator="type")]
+
+
+class Message(BaseModel):
+    """A message of the conversation. Only those of `user` and `assistant` are read."""
+
+    model_config = ConfigDict(strict=True)
+
+    role: Literal["system", "developer", "user", "assistant", "tool", "function"]
+    content: str | list[Part] | None = None
+
+    @property
+    def text(self) -> str:
+        if isinstance(self.content, str):
+            return self.content.strip()
+        pieces = self.content or []
+        texts = [piece.text if isinstance(piece, TextPart) else piece.refusal for piece in pieces]
+        return "\n".join(texts).strip()
+
+
+# A book's id, and what may stand behind it.
+MAX_MODEL = 109
+
+
+class StreamOptions(BaseModel):
+    model_config = ConfigDict(strict=True)
+
+    include_usage: bool | None = Field(
+        default=None, description="Send a last chunk with the tokens used."
+    )
+
+
+class TextFormat(BaseModel):
+    model_config = ConfigDict(strict=True)
+
+    type: Literal["text"]
+
+
+class CompletionRequest(BaseModel):
+    """A conversation with a book. The last message of the user is the question, and earlier ones
+    are its history; system messages are ignored, and so are fields that are not known here. Those
+    that clients send out of habit must be of the right type, and change nothing."""
+
+    model_config = ConfigDict(strict=True, json_schema_extra={"example": REQUEST_EXAMPLE})
+
+    model: str = Field(
+        min_length=1,
+        max_length=MAX_MODEL,
+        description="Id of a book, or `bythebook`: the only book, or the configured one. With "
+        "`-passages` behind it: the passages that fit, without an answer.",
+    )
+    messages: list[Message] = Field(
+        min_length=1,
+        description=f"At least one of the user; the last may have up to {MAX_MESSAGE} characters.",
+    )
+    stream: bool | None = Field(default=None, description="Answer as Server-Sent Events.")
+    stream_options: StreamOptions | None = None
+    n: Literal[1] | None = Field(default=None, description="There is one answer.")
+    response_format: TextFormat | None = Field(default=None, description="Answers are text.")
+    temperature: float | None = Field(default=None, ge=0, le=2, description="Ignored.")
+    top_p: float | None = Field(default=None, ge=0, le=1, description="Ignored.")
+    max_tokens: int | None = Field(default=None, ge=1, description="Ignored.")
+    max_completion_tokens: int | None = Field(default=None, ge=1, description="Ignored.")
+    presence_penalty: float | None = Field(default=None, ge=-2, le=2, description="Ignored.")
+    frequency_penalty: float | None = Field(default=None, ge=-2, le=2, description="Ignored.")
+    seed: int | None = Field(default=None, description="Ignored.")
+    stop: str | list[str] | None = Field(default=None, description="Ignored.")
+    user: str | None = Field(default=None, description="Ignored.")
+    logprobs: bool | None = Field(default=None, description="Ignored.")
+    top_logprobs: int | None = Field(default=None, description="Ignored.")
+    logit_bias: dict[str, float] | None = Field(default=None, description="Ignored.")
+    tools: list[dict[str, Any]] | None = Field(default=None, description="Ignored.")
+    tool_choice: str | dict[str, Any] | None = Field(default=None, description="Ignored.")
+    parallel_tool_calls: bool | None = Field(default=None, description="Ignored.")
+    metadata: dict[str, Any] | None = Field(default=None, description="Ignored.")
+    store: bool | None = Field(default=None, description="Ignored.")
+
+    @property
+    def wants_usage(self) -> bool:
+        return bool(self.stream_options and self.stream_options.include_usage)
+
+    @property
+    def question(self) -> str | None:
+        asked = [message.text for message in self.messages if message.role == "user"]
+        return asked[-1] if asked else None
+
+    def history(self, turns: int, refusal: str) -> Conversation:
+        """The last turns before the question."""
+        found = [*self._turns(refusal.rstrip("."))]
+        return Conversation(turns=found[-turns:] if turns else [])
+
+    def _turns(self, refusal: str) -> Iterator[Turn]:
+        asked = [at for at, each in enumerate(self.messages) if each.role == "user"]
+        for at, after in pairwise(asked):
+            replies = [each.text for each in self.messages[at:after] if each.role == "assistant"]
+            answer, sources = without_sources("\n\n".join(filter(None, replies)))
+            if answer:
+                yield Turn(
+                    question=self.messages[at].text[:MAX_EARLIER],
+                    answer=answer[:MAX_EARLIER],
+                    sources=sources,
+                    refused=answer.startswith(refusal),
+                )
+
+
 _TITLE, _URL = "URDF and Xacro › Links and joints", f"{PAGE}#links-and-joints"
 _MARKER = ANSWER.index("[1]")
 EXAMPLE: dict[str, Any] = {
@@ -84,11 +204,7 @@ EXAMPLE: dict[str, Any] = {
     ],
     "usage": {"prompt_tokens": 0, "completion_tokens": 0, "total_tokens": 0},
     "bythebook": {
-        "status": "success",
-        "refused": False,
-        "confidence_level": "medium",
-        "notes": ["Quoted from the book by the built-in answerer; no language model was used."],
-        "answer_id": "0e7af4fc-402a-4ff6-b393-8d5ff9503a3a",
+        name: CHAT[name] for name in ("status", "refused", "confidence_level", "notes", "answer_id")
     },
 }
 
@@ -105,6 +221,11 @@ class UrlCitation(BaseModel):
 class Annotation(BaseModel):
     type: Literal["url_citation"] = "url_citation"
     url_citation: UrlCitation
+
+    @classmethod
+    def at(cls, start: int, marker: str, title: str, url: str) -> Self:
+        end = start + len(marker)
+        return cls(url_citation=UrlCitation(start_index=start, end_index=end, title=title, url=url))
 
 
 class AnswerMessage(BaseModel):
@@ -130,10 +251,6 @@ class TokensUsed(BaseModel):
     completion_tokens: int = Field(default=0, ge=0)
     total_tokens: int = Field(ge=0)
 
-    @classmethod
-    def of(cls, answer: Answer) -> TokensUsed:
-        return cls(prompt_tokens=answer.tokens_used, total_tokens=answer.tokens_used)
-
 
 class Verdict(BaseModel):
     """What bythebook adds: other clients ignore it."""
@@ -143,17 +260,6 @@ class Verdict(BaseModel):
     confidence_level: ConfidenceLevel
     notes: list[str]
     answer_id: str | None = Field(description="Id of the answer for `POST /feedback`.")
-
-    @classmethod
-    def of(cls, done: Done) -> Verdict:
-        answer = done.answer
-        return cls(
-            status=answer.status,
-            refused=answer.refused,
-            confidence_level=answer.confidence.confidence_level,
-            notes=list(answer.notes),
-            answer_id=done.answer_id if isinstance(done, SavedAnswer) else None,
-        )
 
 
 class ChatCompletion(BaseModel):
@@ -168,153 +274,3 @@ class ChatCompletion(BaseModel):
     choices: list[AnswerChoice] = Field(min_length=1, max_length=1)
     usage: TokensUsed
     bythebook: Verdict
-
-
-def annotations_of(answer: Answer) -> list[Annotation]:
-    """One for each marker, in the order of the text."""
-    cited = {citation.number: citation for citation in answer.citations}
-    found: list[Annotation] = []
-    for sentence in answer.sentences:
-        for number in sentence.citations:
-            marker = f"[{number}]"
-            # Markers stand at the end of what they bear; before that the number may be code.
-            at = answer.text.rindex(marker, sentence.start, sentence.end)
-            link = UrlCitation(
-                start_index=at,
-                end_index=at + len(marker),
-                title=cited[number].label,
-                url=cited[number].url,
-            )
-            found.append(Annotation(url_citation=link))
-    return found
-
-
-@dataclass
-class CompletionWriter:
-    """Writes one completion, whole or in chunks."""
-
-    model: str
-    wants_usage: bool
-    id: str = field(default_factory=lambda: f"chatcmpl-{new_id()}")
-    created: int = field(default_factory=lambda: int(time.time()))
-
-    def whole(self, done: Done) -> ChatCompletion:
-        answer = done.answer
-        content = answer.text + sources_of(answer.citations)
-        return self.completion(
-            content, annotations_of(answer), Verdict.of(done), TokensUsed.of(answer)
-        )
-
-    def completion(
-        self, content: str, annotations: list[Annotation], verdict: Verdict, usage: TokensUsed
-    ) -> ChatCompletion:
-        message = AnswerMessage(content=content, annotations=annotations)
-        return ChatCompletion(
-            id=self.id,
-            created=self.created,
-            model=self.model,
-            choices=[AnswerChoice(message=message)],
-            usage=usage,
-            bythebook=verdict,
-        )
-
-    def opening(self) -> bytes:
-        return self._chunk({"role": "assistant", "content": ""})
-
-    def to_sse(self, event: Event) -> Iterator[bytes]:
-        match event:
-            case Token(text):
-                yield self._chunk({"content": text})
-            case Done():
-                yield from self._ending(event)
-            case Failed(error):
-                yield _sse(CompletionProblem.of(error, error.http_status).model_dump())
-
-    def _ending(self, done: Done) -> Iterator[bytes]:
-        answer = done.answer
-        if sources := sources_of(answer.citations):
-            yield self._chunk({"content": sources})
-        yield from self.ending(annotations_of(answer), Verdict.of(done), TokensUsed.of(answer))
-
-    def ending(
-        self, annotations: list[Annotation], verdict: Verdict, usage: TokensUsed
-    ) -> Iterator[bytes]:
-        last = {"annotations": [each.model_dump() for each in annotations]}
-        yield self._chunk(last, "stop", bythebook=verdict.model_dump())
-        if self.wants_usage:
-            yield _sse(self._fields([], usage=usage.model_dump()))
-        yield END
-
-    def _chunk(self, delta: dict[str, Any], finish: str | None = None, **more: Any) -> bytes:
-        choice = {"index": 0, "delta": delta, "logprobs": None, "finish_reason": finish}
-        usage = {"usage": None} if self.wants_usage else {}
-        return _sse(self._fields([choice], **usage, **more))
-
-    def _fields(self, choices: list[dict[str, Any]], **more: Any) -> dict[str, Any]:
-        return {
-            "id": self.id,
-            "object": "chat.completion.chunk",
-            "created": self.created,
-            "model": self.model,
-            "choices": choices,
-            **more,
-        }
-
-
-def _sse(fields: dict[str, Any]) -> bytes:
-    return f"data: {json.dumps(fields, ensure_ascii=False)}\n\n".encode()
-
-
-# Behind a book's model id.
-SUFFIX = "-passages"
-NOTHING = "No passage of {book} fits this question."
-NOTE = "These are passages as the book has them; no answer was written."
-BETWEEN = "\n\n---\n\n"
-
-
-async def find_passages(
-    library: Library, book: BookInfo, question: str, most: int
-) -> list[Passage]:
-    """What `POST /search` finds, at any hardware tier, as chats look at the whole book."""
-    try:
-        query = SearchQuery(
-            text=searchable(question, book.language),
-            book_id=book.book_id,
-            hardware_tier_filter=HARDWARE_TIERS[-1],
-            limit=most,
-        )
-    except ValidationError as problem:
-        raise InputError(
-            "The last message of the user has nothing to search for.",
-            action="Send the question as a message with the role `user`.",
-            details={"field": "messages"},
-        ) from problem
-    return list((await library.search(query)).passages)
-
-
-def render_passages(
-    passages: Sequence[Passage], book: BookInfo
-) -> tuple[str, list[Annotation], Verdict]:
-    """Each passage below its number, place, address and score; the numbers are annotated."""
-    text, annotations = "", []
-    for number, passage in enumerate(passages, 1):
-        place, marker = label_of(passage.metadata), f"[{number}]"
-        text += BETWEEN if text else ""
-        link = UrlCitation(
-            start_index=len(text),
-            end_index=len(text) + len(marker),
-            title=place,
-            url=passage.metadata.url,
-        )
-        annotations.append(Annotation(url_citation=link))
-        text += f"{marker} {place} – {passage.metadata.url} (score {passage.score:.2f})\n\n"
-        text += passage.text
-    confidence = assess(passages)
-    verdict = Verdict(
-        refused=not passages,
-        status="success" if passages else "fallback",
-        confidence_level=confidence.confidence_level,
-        notes=[NOTE] if passages else [],
-        answer_id=None,
-    )
-    return text or NOTHING.format(book=book.title), annotations, verdict

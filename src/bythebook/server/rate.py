@@ -16,20 +16,11 @@ from limits.aio.strategies import MovingWindowRateLimiter
 from redis.asyncio import BlockingConnectionPool, Redis
 from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
-from redis.exceptions import (
-    AuthenticationError,
-    RedisError,
-)
-from redis.exceptions import (
-    ConnectionError as NoConnection,
-)
-from redis.exceptions import (
-    TimeoutError as TooSlow,
-)
+from redis.exceptions import AuthenticationError, RedisError
+from redis.exceptions import ConnectionError as NoConnection
+from redis.exceptions import TimeoutError as TooSlow
 
-from bythebook.errors import ConfigurationError, KeyRefused, StoreError, TooManyRequests
-from bythebook.keys import Keys
-from bythebook.models.key import ApiKey
+from bythebook.errors import ConfigurationError, StoreError, TooManyRequests
 from bythebook.settings import Settings
 
 # A request waits for the count, so a Redis that does not answer must be noticed soon.
@@ -59,12 +50,12 @@ class Rate:
     def headers(self) -> dict[str, str]:
         if not self.limit:
             return {}
-        told = {
+        headers = {
             "X-RateLimit-Limit": str(self.limit),
             "X-RateLimit-Remaining": str(self.remaining),
             "X-RateLimit-Reset": str(self.reset),
         }
-        return told if self.allowed else {**told, "Retry-After": str(self.retry_after)}
+        return headers if self.allowed else {**headers, "Retry-After": str(self.retry_after)}
 
     def error(self) -> TooManyRequests:
         return TooManyRequests(
@@ -211,30 +202,3 @@ def _reason(problem: RedisError | OSError | ValueError) -> str:
     if isinstance(problem, ValueError):
         return "somebody else has written to it"
     return "it refused the command"
-
-
-class Guesses:
-    """An address may present so many wrong keys in a minute; further ones are told to wait. A right
-    key is never slowed: readers behind the address of an attacker, or behind a proxy, read on. That
-    tells an attacker nothing, since a key is too long to be found by trying."""
-
-    def __init__(self, keys: Keys, rate: RateLimits) -> None:
-        self.keys = keys
-        self.rate = rate
-
-    async def verify(self, presented: str, address: str) -> ApiKey:
-        try:
-            # Found by its hash: how long that takes tells nothing of a key.
-            return await self.keys.verify(presented)
-        except KeyRefused:
-            await self._count_guess(address)
-            raise
-
-    async def _count_guess(self, address: str) -> None:
-        rate = await self.rate.hit_guess(address)
-        if not rate.allowed:
-            raise TooManyRequests(
-                "Too many wrong keys came from this address.",
-                action=f"Try again in {rate.retry_after} s, with the right key.",
-                details={"retry_after": rate.retry_after},
-            )

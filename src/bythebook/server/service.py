@@ -6,7 +6,7 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import timedelta
 
 from fastapi import Request
@@ -19,11 +19,12 @@ from bythebook.library import Library
 from bythebook.questions import Questions
 from bythebook.server.catalog_cache import CatalogCache
 from bythebook.server.conversations import Conversations
+from bythebook.server.health import HealthWatch
 from bythebook.server.ingest_worker import IngestWorker
 from bythebook.server.logs import hide_secrets
 from bythebook.server.metrics import Metrics
-from bythebook.server.platforms.platform_connections import Platforms, connected
-from bythebook.server.rate import Guesses, RateLimits
+from bythebook.server.platforms.chats import Platforms, connected
+from bythebook.server.rate import RateLimits
 from bythebook.settings import Settings
 from bythebook.threads import Threads
 from bythebook.tracing.spans import watching
@@ -50,10 +51,10 @@ class Service:
     gaps: Gaps
     catalog_cache: CatalogCache
     keys: Keys
-    guesses: Guesses
     rate: RateLimits
     worker: IngestWorker
     metrics: Metrics
+    health: HealthWatch = field(default_factory=HealthWatch)
 
 
 async def service_of(request: Request) -> Service:
@@ -102,7 +103,6 @@ async def open_service(settings: Settings, metrics: Metrics) -> AsyncIterator[Se
             gaps=Gaps(questions, threads=settings.embedding_threads, in_background=True),
             catalog_cache=catalog_cache,
             keys=keys,
-            guesses=Guesses(keys, rate),
             rate=rate,
             worker=worker,
             metrics=metrics,

@@ -28,7 +28,7 @@ from bythebook.models.chat_messages import ChatResponse
 from bythebook.models.passage import NO_TITLES, ConfidenceMetrics, Passage, path_of
 from bythebook.server.conversations import SavedAnswer
 from bythebook.server.error_responses import Problem
-from bythebook.server.rendering.render import answer_html, unfinished_html
+from bythebook.server.rendering import answer_html, unfinished_html
 
 logger = logging.getLogger(__name__)
 

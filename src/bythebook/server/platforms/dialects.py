@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from itertools import groupby
 
 from markdown_it.tree import SyntaxTreeNode
 
-from bythebook.server.rendering.markdown_parser import NUMBERS, markdown
-from bythebook.server.rendering.render import NOT_TEXT, admonition_title
+from bythebook.server.markdown_parser import NUMBERS, markdown
+from bythebook.server.rendering import NOT_TEXT, admonition_title
 
 # Behind the sign it changes nothing to see, and a name that calls everybody calls nobody.
 ZERO_WIDTH = "\u200b"
@@ -24,19 +24,14 @@ class Dialect(ABC):
     """How one platform writes it. What comes in is text; what goes out is written for it."""
 
     bullet: str
+    # These stand on both sides of what they mark.
+    strong: str
+    emphasis: str
+    struck: str
 
     @abstractmethod
     def text(self, text: str) -> str:
         """Text that is shown as it is."""
-
-    @abstractmethod
-    def strong(self, written: str) -> str: ...
-
-    @abstractmethod
-    def emphasis(self, written: str) -> str: ...
-
-    @abstractmethod
-    def struck(self, written: str) -> str: ...
 
     @abstractmethod
     def code(self, code: str) -> str: ...
@@ -68,19 +63,10 @@ class Mrkdwn(Dialect):
     """Whatever Slack acts on stands between `<` and `>`, so that without these signs, and without
     `&`, which writes them, text is only text."""
 
-    bullet = "• "
+    bullet, strong, emphasis, struck = "• ", "*", "_", "~"
 
     def text(self, text: str) -> str:
         return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
-
-    def strong(self, written: str) -> str:
-        return f"*{written}*"
-
-    def emphasis(self, written: str) -> str:
-        return f"_{written}_"
-
-    def struck(self, written: str) -> str:
-        return f"~{written}~"
 
     def code(self, code: str) -> str:
         # There is no way to write the sign itself.
@@ -103,7 +89,7 @@ CALLS = re.compile(r"<(?=@|#|a?:\w|t:|/|id:)")
 
 
 class DiscordMarkdown(Dialect):
-    bullet = "- "
+    bullet, strong, emphasis, struck = "- ", "**", "*", "~~"
 
     def text(self, text: str) -> str:
         """A backslash before each sign, but not within an address, where it would be part of it."""
@@ -113,15 +99,6 @@ class DiscordMarkdown(Dialect):
             written += [_escaped(text[at : found.start()]), found[0]]
             at = found.end()
         return "".join(written) + _escaped(text[at:])
-
-    def strong(self, written: str) -> str:
-        return f"**{written}**"
-
-    def emphasis(self, written: str) -> str:
-        return f"*{written}*"
-
-    def struck(self, written: str) -> str:
-        return f"~~{written}~~"
 
     def code(self, code: str) -> str:
         return f"`` {code.replace('``', ZERO_WIDTH.join('``'))} ``" if "`" in code else f"`{code}`"
@@ -165,9 +142,7 @@ def written(text: str, dialect: Dialect) -> str:
 
 
 def _blocks(nodes: Iterable[SyntaxTreeNode], dialect: Dialect) -> Iterator[str]:
-    for node in nodes:
-        if block := _block(node, dialect):
-            yield block
+    return filter(None, (_block(node, dialect) for node in nodes))
 
 
 def _block(node: SyntaxTreeNode, dialect: Dialect) -> str:
@@ -180,12 +155,10 @@ def _block(node: SyntaxTreeNode, dialect: Dialect) -> str:
             return _marked(dialect.strong, _inline(node.children, dialect))
         case "bullet_list" | "ordered_list":
             return "\n".join(_items(node, dialect))
-        case "blockquote":
-            return _quoted(_blocks(node.children, dialect))
-        case "admonition":
+        case "blockquote" | "admonition":
             return _quoted(_blocks(node.children, dialect))
         case "container_admonition":
-            title = dialect.strong(dialect.text(admonition_title(node.info)))
+            title = _marked(dialect.strong, dialect.text(admonition_title(node.info)))
             return _quoted([title, *_blocks(node.children, dialect)])
         case "paragraph":
             return dialect.line_start(_inline(node.children, dialect))
@@ -260,8 +233,8 @@ def _link(node: SyntaxTreeNode, dialect: Dialect) -> str:
     return dialect.link(label, target) if target else dialect.text(label)
 
 
-def _marked(mark: Callable[[str], str], inner: str) -> str:
-    return mark(inner) if inner.strip() else inner
+def _marked(mark: str, inner: str) -> str:
+    return f"{mark}{inner}{mark}" if inner.strip() else inner
 
 
 def _plain(nodes: Iterable[SyntaxTreeNode]) -> str:

@@ -12,17 +12,15 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 from pydantic import BaseModel, Field
 
 from bythebook.models.chunk import now
-from bythebook.server.platforms.chats import PlatformQuestion
-from bythebook.server.platforms.delivery import (
+from bythebook.server.platforms.chats import (
     SECONDS_TO_ANSWER,
     NotTaken,
-    is_recent,
+    PlatformQuestion,
     refused,
-    wrong_signature,
 )
 from bythebook.server.platforms.dialects import DiscordMarkdown
 from bythebook.server.platforms.reply_text import SEPARATOR, Reply, ReplyLimits, parts_of, shortened
-from bythebook.server.webhook import parse_body
+from bythebook.server.webhook import is_recent, parse_body, wrong_signature
 
 NAME = "Discord"
 API = "https://discord.com/api/v10"

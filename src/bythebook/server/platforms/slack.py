@@ -13,17 +13,15 @@ from slack_sdk.errors import SlackApiError, SlackClientError
 from slack_sdk.signature import SignatureVerifier
 from slack_sdk.web.async_client import AsyncWebClient
 
-from bythebook.server.platforms.chats import PlatformQuestion
-from bythebook.server.platforms.delivery import (
+from bythebook.server.platforms.chats import (
     SECONDS_TO_ANSWER,
     NotTaken,
-    is_recent,
+    PlatformQuestion,
     refused,
-    wrong_signature,
 )
 from bythebook.server.platforms.dialects import Mrkdwn
 from bythebook.server.platforms.reply_text import Reply, ReplyLimits, parts_of
-from bythebook.server.webhook import parse_body
+from bythebook.server.webhook import is_recent, parse_body, wrong_signature
 
 NAME = "Slack"
 API = AsyncWebClient.BASE_URL

@@ -199,8 +199,7 @@ async def upload(
 ) -> Uploaded:
     """A file of the same path is replaced; of a .zip the files in it are kept. A new book is read
     once `POST /admin/books` says so. The files lie in a folder of the book in BYTHEBOOK_HOME."""
-    if not caller.may_read(book_id):
-        raise unknown_book(book_id)
+    caller.check_may_read(book_id)
     book = await _known(service, book_id)
     sources = service.library.sources
     if book is not None and not sources.uploads.holds(book_id, book.source):
@@ -256,8 +255,7 @@ async def rename(
 async def remove(book_id: BookId, service: Serving, caller: Admin) -> None:
     """Takes it out of the index, and deletes what was uploaded or fetched for it. A folder on the
     server stays as it is."""
-    if not caller.may_read(book_id):
-        raise unknown_book(book_id)
+    caller.check_may_read(book_id)
     library = service.library
     for job in await library.job_table.list(book_id, statuses=["queued"]):
         await library.job_table.give_up(job.job_id, InputError("The book was removed."))

@@ -20,7 +20,6 @@ from bythebook.models.asked_question import (
 from bythebook.models.values import BOOK_ID
 from bythebook.questions import CURSOR_PATTERN
 from bythebook.server.auth import Admin, Serving
-from bythebook.server.caller import Caller, unknown_book
 from bythebook.server.error_responses import keyed
 
 router = APIRouter(prefix="/admin", tags=["admin"])
@@ -30,8 +29,6 @@ MAX_GAPS = 1000
 BookId = Annotated[
     str | None, Query(pattern=BOOK_ID, description="Only this book; all books without it.")
 ]
-
-
 CSV = "text/csv"
 CSV_EXAMPLE = as_csv([Gap.model_validate(gap) for gap in GAPS["gaps"]])
 FOUND: dict[int | str, dict[str, Any]] = {
@@ -51,7 +48,7 @@ async def usage(
 ) -> Usage:
     """Questions by day and by outcome. Only what is kept is counted; see
     `BYTHEBOOK_KEEP_QUESTIONS_DAYS`."""
-    return await service.questions.usage(days, books=_books(caller, book_id))
+    return await service.questions.usage(days, books=caller.only(book_id))
 
 
 @router.get("/questions", summary="What was asked", responses=keyed(404))
@@ -72,7 +69,7 @@ async def questions(
     book_id: BookId = None,
 ) -> QuestionList:
     """Newest first."""
-    books = _books(caller, book_id)
+    books = caller.only(book_id)
     return await service.questions.list(outcome, limit=limit, before=before, books=books)
 
 
@@ -103,7 +100,7 @@ async def gaps(
     """Questions that were refused or answered with low confidence, or of one kind, grouped by
     meaning. They are compared on this machine, whichever embedder the book has. As CSV with
     `format=csv` or `Accept: text/csv`."""
-    found = await service.gaps.find(days, limit, books=_books(caller, book_id), choice=outcome)
+    found = await service.gaps.find(days, limit, books=caller.only(book_id), choice=outcome)
     wanted_first = re.split("[,;]", accept)[0].strip()
     if format == "csv" or (format is None and wanted_first == CSV):
         # The mark at the beginning tells Excel that it is UTF-8.
@@ -113,12 +110,3 @@ async def gaps(
             headers={"Content-Disposition": 'attachment; filename="gaps.csv"'},
         )
     return found
-
-
-def _books(caller: Caller, book_id: str | None) -> tuple[str, ...] | None:
-    """The books to tell of: an admin's key may be for some only."""
-    if book_id is None:
-        return caller.key.books if caller.key else None
-    if not caller.may_read(book_id):
-        raise unknown_book(book_id)
-    return (book_id,)

@@ -15,7 +15,7 @@ from bythebook.ingestion.jobs import no_such_job
 from bythebook.models.job import BookChanges, IngestionJob
 from bythebook.models.values import BOOK_ID, IngestionMode
 from bythebook.server.auth import Admin, Serving
-from bythebook.server.caller import Caller, unknown_book
+from bythebook.server.caller import Caller
 from bythebook.server.error_responses import keyed, problems
 from bythebook.server.managed_books import FolderSource, find_new_book, is_called
 from bythebook.server.service import Service
@@ -116,10 +116,7 @@ async def jobs(
     limit: Annotated[int, Query(ge=1, le=1000, description="How many jobs.")] = 50,
 ) -> list[IngestionJob]:
     """Jobs, newest first, of one book or of all."""
-    if book_id is not None and not caller.may_read(book_id):
-        raise unknown_book(book_id)
-    books = caller.key.books if caller.key else None
-    return await service.library.jobs(book_id, limit, books=books)
+    return await service.library.jobs(book_id, limit, books=caller.only(book_id))
 
 
 @router.get("/status/{job_id}", summary="Follow an ingestion job", responses=keyed(404))
@@ -226,8 +223,8 @@ async def _source(
         book = await caller.book(service.library, book_id)
         await service.library.sources.check(book.book_id, book.source)
         return FolderSource(book.book_id, book.source)
-    if book_id is not None and not caller.may_read(book_id):
-        raise unknown_book(book_id)
+    if book_id is not None:
+        caller.check_may_read(book_id)
     settings = service.settings
     try:
         source = await find_new_book(

@@ -2,31 +2,42 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator
+import json
+import time
+from collections.abc import AsyncGenerator, Iterator, Sequence
 from contextlib import aclosing
+from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal, Self
 
 from fastapi import APIRouter, Path, Request
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from bythebook.agent.events import Token
+from bythebook.agent.events import Failed, Token
 from bythebook.errors import BookNotFound, InputError
+from bythebook.language.query_rewrite import searchable
+from bythebook.models.answer import Answer
 from bythebook.models.chat_messages import ChatRequest
 from bythebook.models.chunk import BookInfo
+from bythebook.models.passage import Passage, label_of
+from bythebook.models.search_messages import SearchQuery
+from bythebook.models.values import HARDWARE_TIERS, new_id
+from bythebook.retrieval.calibration import assess
 from bythebook.server.auth import Chatter, Guest, Serving
-from bythebook.server.conversations import ConversationQuestion
+from bythebook.server.conversations import ConversationQuestion, SavedAnswer
 from bythebook.server.error_responses import CompletionProblem, keyed
 from bythebook.server.examples import BOOK
 from bythebook.server.openai_completion import (
     EXAMPLE,
-    SUFFIX,
+    MAX_MODEL,
+    Annotation,
+    AnswerChoice,
+    AnswerMessage,
     ChatCompletion,
-    CompletionWriter,
+    CompletionRequest,
     TokensUsed,
-    find_passages,
-    render_passages,
+    Verdict,
+    sources_of,
 )
-from bythebook.server.openai_request import MAX_MODEL, CompletionRequest
 from bythebook.server.routes.chat_routes import client_left
 from bythebook.server.sse import EventStream, while_connected
 
@@ -34,6 +45,8 @@ router = APIRouter(prefix="/v1", tags=["openai"])
 
 # The book that a caller means without naming it.
 DEFAULT_MODEL = "bythebook"
+# Behind a book's id, for its passages without an answer.
+SUFFIX = "-passages"
 OWNER = "bythebook"
 MODEL: dict[str, Any] = {
     "id": BOOK,
@@ -113,11 +126,14 @@ async def chat_completions(
     if raw:
         return await _passages(service, book, wanted)
     asked = _asked(service, caller, book, wanted)
-    writer = CompletionWriter(model=book.book_id, wants_usage=wanted.wants_usage)
+    writer = CompletionWriter(book.book_id, wanted.wants_usage)
     if wanted.stream:
         return EventStream(_stream(service, asked, writer), service.settings.heartbeat, {})
     done = await while_connected(request, service.conversations.answer(asked))
-    return client_left() if done is None else writer.whole(done)
+    if done is None:
+        return client_left()
+    content = done.answer.text + sources_of(done.answer.citations)
+    return writer.whole(content, _details_of(done))
 
 
 @router.get(
@@ -165,23 +181,59 @@ async def _wanted(service: Serving, caller: Chatter, model: str) -> tuple[BookIn
 
 
 async def _passages(service: Serving, book: BookInfo, wanted: CompletionRequest) -> Any:
-    question = _question(wanted).message
-    found = await find_passages(service.library, book, question, service.settings.top_k)
+    found = await _find_passages(service, book, _question(wanted).message)
     service.metrics.searched()
-    content, annotations, verdict = render_passages(found, book)
-    writer = CompletionWriter(model=book.book_id + SUFFIX, wants_usage=wanted.wants_usage)
-    usage = TokensUsed(prompt_tokens=0, total_tokens=0)
+    content, details = _shown_passages(found, book)
+    writer = CompletionWriter(book.book_id + SUFFIX, wanted.wants_usage)
     if not wanted.stream:
-        return writer.completion(content, annotations, verdict, usage)
+        return writer.whole(content, details)
 
     async def chunks() -> AsyncGenerator[bytes]:
-        yield writer.opening()
-        for chunk in writer.to_sse(Token(content)):
-            yield chunk
-        for chunk in writer.ending(annotations, verdict, usage):
+        yield writer.chunk({"role": "assistant", "content": ""})
+        yield writer.chunk({"content": content})
+        for chunk in writer.ending(details):
             yield chunk
 
     return EventStream(chunks(), service.settings.heartbeat, {})
+
+
+async def _find_passages(service: Serving, book: BookInfo, question: str) -> list[Passage]:
+    """What `POST /search` finds, at any hardware tier, as chats look at the whole book."""
+    try:
+        query = SearchQuery(
+            text=searchable(question, book.language),
+            book_id=book.book_id,
+            hardware_tier_filter=HARDWARE_TIERS[-1],
+            limit=service.settings.top_k,
+        )
+    except ValidationError as problem:
+        raise InputError(
+            "The last message of the user has nothing to search for.",
+            action="Send the question as a message with the role `user`.",
+            details={"field": "messages"},
+        ) from problem
+    return list((await service.library.search(query)).passages)
+
+
+def _shown_passages(passages: Sequence[Passage], book: BookInfo) -> tuple[str, CompletionDetails]:
+    """Each passage below its number, place, address and score; the numbers are annotated."""
+    text, annotations = "", []
+    for number, passage in enumerate(passages, 1):
+        place, url = label_of(passage.metadata), passage.metadata.url
+        text += "\n\n---\n\n" if text else ""
+        annotations.append(Annotation.at(len(text), f"[{number}]", place, url))
+        text += f"[{number}] {place} – {url} (score {passage.score:.2f})\n\n{passage.text}"
+    verdict = Verdict(
+        refused=not passages,
+        status="success" if passages else "fallback",
+        confidence_level=assess(passages).confidence_level,
+        notes=["These are passages as the book has them; no answer was written."]
+        if passages
+        else [],
+        answer_id=None,
+    )
+    text = text or f"No passage of {book.title} fits this question."
+    return text, CompletionDetails(annotations, verdict, tokens=0)
 
 
 async def _book(service: Serving, caller: Chatter, model: str) -> BookInfo:
@@ -222,8 +274,102 @@ def _question(wanted: CompletionRequest) -> ChatRequest:
 async def _stream(
     service: Serving, asked: ConversationQuestion, writer: CompletionWriter
 ) -> AsyncGenerator[bytes]:
-    yield writer.opening()
+    yield writer.chunk({"role": "assistant", "content": ""})
     async with aclosing(service.conversations.stream(asked)) as events:
         async for event in events:
-            for chunk in writer.to_sse(event):
-                yield chunk
+            match event:
+                case Token(text):
+                    yield writer.chunk({"content": text})
+                case SavedAnswer(answer):
+                    if sources := sources_of(answer.citations):
+                        yield writer.chunk({"content": sources})
+                    for chunk in writer.ending(_details_of(event)):
+                        yield chunk
+                case Failed(error):
+                    yield _sse(CompletionProblem.of(error, error.http_status).model_dump())
+
+
+@dataclass(frozen=True)
+class CompletionDetails:
+    """What a completion has besides its text."""
+
+    annotations: list[Annotation]
+    verdict: Verdict
+    tokens: int
+
+    @property
+    def usage(self) -> TokensUsed:
+        return TokensUsed(prompt_tokens=self.tokens, total_tokens=self.tokens)
+
+
+def _details_of(saved: SavedAnswer) -> CompletionDetails:
+    answer = saved.answer
+    verdict = Verdict(
+        status=answer.status,
+        refused=answer.refused,
+        confidence_level=answer.confidence.confidence_level,
+        notes=list(answer.notes),
+        answer_id=saved.answer_id,
+    )
+    return CompletionDetails(_annotations_of(answer), verdict, answer.tokens_used)
+
+
+def _annotations_of(answer: Answer) -> list[Annotation]:
+    """One for each marker, in the order of the text."""
+    cited = {citation.number: citation for citation in answer.citations}
+    found: list[Annotation] = []
+    for sentence in answer.sentences:
+        for number in sentence.citations:
+            marker = f"[{number}]"
+            # Markers stand at the end of what they bear; before that the number may be code.
+            at = answer.text.rindex(marker, sentence.start, sentence.end)
+            found.append(Annotation.at(at, marker, cited[number].label, cited[number].url))
+    return found
+
+
+@dataclass
+class CompletionWriter:
+    """Writes one completion, whole or in chunks."""
+
+    model: str
+    wants_usage: bool
+    id: str = field(default_factory=lambda: f"chatcmpl-{new_id()}")
+    created: int = field(default_factory=lambda: int(time.time()))
+
+    def whole(self, content: str, details: CompletionDetails) -> ChatCompletion:
+        message = AnswerMessage(content=content, annotations=details.annotations)
+        return ChatCompletion(
+            id=self.id,
+            created=self.created,
+            model=self.model,
+            choices=[AnswerChoice(message=message)],
+            usage=details.usage,
+            bythebook=details.verdict,
+        )
+
+    def ending(self, details: CompletionDetails) -> Iterator[bytes]:
+        last = {"annotations": [each.model_dump() for each in details.annotations]}
+        yield self.chunk(last, "stop", bythebook=details.verdict.model_dump())
+        if self.wants_usage:
+            yield self._sse([], usage=details.usage.model_dump())
+        yield b"data: [DONE]\n\n"
+
+    def chunk(self, delta: dict[str, Any], finish: str | None = None, **more: Any) -> bytes:
+        choice = {"index": 0, "delta": delta, "logprobs": None, "finish_reason": finish}
+        usage = {"usage": None} if self.wants_usage else {}
+        return self._sse([choice], **usage, **more)
+
+    def _sse(self, choices: list[dict[str, Any]], **more: Any) -> bytes:
+        fields = {
+            "id": self.id,
+            "object": "chat.completion.chunk",
+            "created": self.created,
+            "model": self.model,
+            "choices": choices,
+            **more,
+        }
+        return _sse(fields)
+
+
+def _sse(fields: dict[str, Any]) -> bytes:
+    return f"data: {json.dumps(fields, ensure_ascii=False)}\n\n".encode()

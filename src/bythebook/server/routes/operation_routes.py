@@ -17,7 +17,6 @@ from bythebook.models.search_messages import SearchQuery
 from bythebook.models.service_health import Health, Info, Limits, ReadableBook
 from bythebook.server.auth import Admin, Reader, Serving
 from bythebook.server.error_responses import keyed
-from bythebook.server.health import check_health
 from bythebook.server.reference import PAGE_POLICY, page, reference
 from bythebook.server.service import Service
 from bythebook.settings import Settings
@@ -40,7 +39,7 @@ LINKS = {
 )
 async def health(service: Serving) -> JSONResponse:
     """Needs no key. `degraded` means that it answers, but with limits."""
-    found = await check_health(service)
+    found = await service.health.check(service)
     status = 503 if found.status == "down" else 200
     return JSONResponse(found.model_dump(mode="json", exclude_none=True), status)
 
@@ -65,7 +64,7 @@ async def info(service: Serving, caller: Reader) -> Info:
 )
 async def metrics(service: Serving, caller: Admin) -> Response:
     service.metrics.jobs_waiting(await service.worker.count_waiting())
-    service.metrics.dependencies(await check_health(service))
+    service.metrics.dependencies(await service.health.check(service))
     body, content_type = service.metrics.render()
     return Response(body, headers={"Content-Type": content_type})
 

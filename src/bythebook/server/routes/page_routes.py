@@ -7,7 +7,7 @@ import hashlib
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Self
 
 from fastapi import APIRouter, Header, Request, Response
 from pydantic import BaseModel, ConfigDict, Field
@@ -15,8 +15,9 @@ from starlette.exceptions import HTTPException
 
 from bythebook.errors import InputError
 from bythebook.models.key import checked_origin
-from bythebook.server.auth import Serving, is_site_allowed
+from bythebook.server.auth import Serving
 from bythebook.server.error_responses import problems
+from bythebook.server.origins import is_listed, listed_origins
 
 FOLDER = Path(__file__).parents[2] / "web"
 
@@ -41,24 +42,29 @@ FILE_HEADERS = {
 }
 
 
-WIDGET_EXAMPLE: dict[str, Any] = {
-    "origin": "http://localhost:3000",
-    "allowed": False,
-    "message": "The service does not answer pages of http://localhost:3000.",
-    "suggested_action": "Whoever runs it allows them with `bythebook keys create site "
-    "--publishable --book BOOK --origin http://localhost:3000`, or with Keys on its page /admin.",
-}
-
-
 class WidgetSettings(BaseModel):
     """Whether pages of a site may use the service, and how that is allowed."""
 
-    model_config = ConfigDict(json_schema_extra={"example": WIDGET_EXAMPLE})
+    model_config = ConfigDict(
+        json_schema_extra=lambda schema: schema.update(
+            example=WidgetSettings.refused("http://localhost:3000").model_dump()
+        )
+    )
 
     origin: str | None = Field(description="The site, as the browser named it.")
     allowed: bool
     message: str = Field(description="What to tell a reader where it is not allowed.")
     suggested_action: str = Field(description="What whoever runs the service does about it.")
+
+    @classmethod
+    def refused(cls, site: str) -> Self:
+        return cls(
+            origin=site,
+            allowed=False,
+            message=f"The service does not answer pages of {site}.",
+            suggested_action="Whoever runs it allows them with `bythebook keys create site "
+            f"--publishable --book BOOK --origin {site}`, or with Keys on its page /admin.",
+        )
 
 
 @dataclass(frozen=True)
@@ -102,11 +108,11 @@ async def widget_settings(
     response.headers["Access-Control-Allow-Origin"] = "*"
     response.headers["Cross-Origin-Resource-Policy"] = "cross-origin"
     own = f"{request.url.scheme}://{request.url.netloc}"
-    of_keys = await service.keys.origins()
-    if origin in ("", own) or is_site_allowed(origin, service.settings, of_keys):
+    allowed = {"", own, *listed_origins(service.settings), *await service.keys.origins()}
+    if is_listed(origin, allowed):
         return WidgetSettings(origin=origin or None, allowed=True, message="", suggested_action="")
     try:
-        site = checked_origin(origin)
+        return WidgetSettings.refused(checked_origin(origin))
     except InputError:  # a page from a file or a frame without an origin, which says "null"
         return WidgetSettings(
             origin=origin,
@@ -114,13 +120,6 @@ async def widget_settings(
             message="The service answers only pages of sites, and this page is of none.",
             suggested_action="Open it from a web server instead of as a file.",
         )
-    return WidgetSettings(
-        origin=site,
-        allowed=False,
-        message=f"The service does not answer pages of {site}.",
-        suggested_action="Whoever runs it allows them with `bythebook keys create site "
-        f"--publishable --book BOOK --origin {site}`, or with Keys on its page /admin.",
-    )
 
 
 @router.get("/web/{path:path}", include_in_schema=False)

@@ -13,7 +13,7 @@ from markdown_it.common.utils import escapeHtml
 from markdown_it.token import Token
 
 from bythebook.models.answer import CitationEntry
-from bythebook.server.rendering.markdown_parser import BEGIN, NUMBERS, Lines, markdown, offsets_of
+from bythebook.server.markdown_parser import BEGIN, NUMBERS, Lines, markdown, offsets_of
 
 SCHEMES = frozenset({"http", "https", "mailto"})
 SCHEME = re.compile(r"\s*([a-z][a-z0-9+.-]*)\s*:", re.IGNORECASE)
