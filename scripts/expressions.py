@@ -26,8 +26,8 @@ MADE_LATER: dict[tuple[str, str], list[str]] = {
     ("reading.markup", "mark"): [r"(?<![^\r\n])[ \t>]*`{3,}[ \t]*(?=\r|\n|\Z)"],
     ("reading.readers.markup_tokens", "token"): [r"(?i)</script(?=[\s/>])"],
     ("retrieval.query", "name"): [f"(?im){defining('node b').pattern}"],
+    ("server.reference", "pattern"): [],
     ("server.rendering", "form"): [],
-    ("server.schemas", "pattern"): [],
 }
 
 

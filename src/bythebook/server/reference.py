@@ -9,26 +9,14 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 from urllib.parse import quote
 
-from bythebook.server.markdown_page import PAGE_POLICY, PageAnchors, page
-from bythebook.server.schemas import (
-    UUID,
-    Schema,
-    bounds,
-    by_kind,
-    default_of,
-    given_example,
-    is_uuid,
-    json_schema,
-    model_name,
-    refs,
-)
+from bythebook.server.markdown_page import PageAnchors
 
-__all__ = ["PAGE_POLICY", "page", "reference"]
+Schema = dict[str, Any]
 
+MODELS = "#/components/schemas/"
+UUID = "550e8400-e29b-41d4-a716-446655440000"
 ADDRESS = "http://127.0.0.1:8000"
 METHODS = ("get", "post", "put", "patch", "delete")
-DEEPEST_EXAMPLE = 6
-MOMENT = "2026-11-15T09:30:00Z"
 
 
 def reference(openapi: Schema) -> str:
@@ -52,7 +40,7 @@ class Reference:
         # Where a body's fields are told: with the first route that takes it.
         self.bodies: dict[str, str] = {}
         for name, route in self._all_routes():
-            if model := model_name(json_schema(route.get("requestBody", {}))):
+            if model := _model_name(_json_schema(route.get("requestBody", {}))):
                 self.bodies.setdefault(model, name)
         self.sent = self._reachable(set(self.bodies))
         self.anchors = self._anchors()
@@ -96,7 +84,7 @@ class Reference:
         found: set[str] = set()
         while new := names - found:
             found |= new
-            names = {inner for name in new for inner in refs(self.models.get(name))}
+            names = {inner for name in new for inner in _refs(self.models.get(name))}
         return found
 
     def _contents(self) -> Iterator[str]:
@@ -124,16 +112,16 @@ class Reference:
         rows = []
         for one in parameters:
             schema = one.get("schema", {})
-            default = default_of(schema, required=one.get("required", False))
+            default = _default_of(schema, required=one.get("required", False))
             about = one.get("description") or schema.get("description", "")
             rows.append((f"`{one['name']}`", one["in"], self._type(schema), default, about))
         return _table(("Parameter", "In", "Type", "Default", "About"), rows)
 
     def _body(self, name: str, body: Schema) -> Iterator[str]:
-        schema = json_schema(body)
+        schema = _json_schema(body)
         about = body.get("description", "")
         yield f"Body: {self._type(schema)}. {self._linked(about)}".rstrip()
-        model = model_name(schema)
+        model = _model_name(schema)
         if model and self.bodies[model] == name:
             yield self._fields(self.models[model], sent=True)
 
@@ -154,7 +142,7 @@ class Reference:
         rows = []
         for name, schema in model.get("properties", {}).items():
             about = self._linked(schema.get("description", ""))
-            default = (default_of(schema, required=name in needed),) if sent else ()
+            default = (_default_of(schema, required=name in needed),) if sent else ()
             rows.append((f"`{name}`", self._type(schema), *default, about))
         return _table(("Field", "Type", *(("Default",) if sent else ()), "About"), rows)
 
@@ -174,7 +162,7 @@ class Reference:
     def _response(self, status: str, response: Schema) -> tuple[str, str, str]:
         kinds = [
             self._type(content["schema"]) if kind == "application/json" else f"`{kind}`"
-            for kind, content in by_kind(response)
+            for kind, content in _by_kind(response)
             if content.get("schema") or kind != "application/json"
         ]
         about = response.get("description", "").replace("Successful Response", "")
@@ -195,9 +183,9 @@ class Reference:
     def _example_response(self, responses: Schema) -> str:
         """Of a success; one that nobody has thought of says less than the table of fields."""
         for status, response in responses.items():
-            contents = by_kind(response) if status.startswith("2") else []
+            contents = _by_kind(response) if status.startswith("2") else []
             for kind, content in contents[:1]:
-                found = given_example(content) or self._example_of(content.get("schema", {}))
+                found = _given_example(content) or self._example_of(content.get("schema", {}))
                 if found and kind == "application/json":
                     return f"```json\n{json.dumps(found[0], indent=2, ensure_ascii=False)}\n```"
                 if found:
@@ -206,9 +194,9 @@ class Reference:
 
     def _example_of(self, schema: Schema) -> list[Any]:
         """The example that a schema, its model or the model of its items gives."""
-        if given := given_example(schema):
+        if given := _given_example(schema):
             return given
-        if model := model_name(schema):
+        if model := _model_name(schema):
             return self._example_of(self.models[model])
         if items := schema.get("items"):
             return [[one] for one in self._example_of(items)]
@@ -218,7 +206,7 @@ class Reference:
         method, path = name.split(" ", 1)
         query = []
         for one in route.get("parameters", []):
-            value = given_example(one) or given_example(one.get("schema", {}))
+            value = _given_example(one) or _given_example(one.get("schema", {}))
             text = quote(str(value[0])) if value else f"${one['name'].upper()}"
             if one["in"] == "path":
                 path = path.replace(f"{{{one['name']}}}", text)
@@ -229,49 +217,24 @@ class Reference:
         lines = [f"curl {quoted}" if method == "GET" else f"curl -X {method} {quoted}"]
         if route.get("security"):
             lines.append('-H "Authorization: Bearer $BYTHEBOOK_KEY"')
-        if kinds := by_kind(route.get("requestBody", {})):
+        if kinds := _by_kind(route.get("requestBody", {})):
             kind, content = kinds[0]
-            given = given_example(content)
-            example = given[0] if given else self._made_up(content.get("schema", {}))
+            given = _given_example(content)
+            example = given[0] if given else self._example_body(content.get("schema", {}))
             body = json.dumps(example, ensure_ascii=False)
             lines.append(f"-H 'Content-Type: {kind}'")
             lines.append("-d '" + body.replace("'", "'\\''") + "'")
         return " \\\n  ".join(lines)
 
-    def _made_up(self, schema: Schema, depth: int = DEEPEST_EXAMPLE) -> Any:
-        """What may be sent, with no more in it than one has to send."""
-        if found := self._example_of(schema):
-            return found[0]
-        if model := model_name(schema):
-            schema = self.models[model]
-        if "default" in schema or "const" in schema:
-            return schema.get("const", schema.get("default"))
-        if "enum" in schema:
-            return schema["enum"][0]
-        for one in schema.get("anyOf") or schema.get("oneOf") or schema.get("allOf") or []:
-            return self._made_up(one, depth)
-        kind = schema.get("type")
-        if kind == "object" and depth:
-            needed = schema.get("required", [])
-            return {
-                name: self._made_up(inner, depth - 1)
-                for name, inner in schema.get("properties", {}).items()
-                if name in needed or given_example(inner)
-            }
-        if kind == "array" and depth:
-            items = schema.get("prefixItems") or [schema.get("items", {})]
-            return [self._made_up(one, depth - 1) for one in items]
-        if kind in ("integer", "number"):
-            least = schema.get("minimum", 1)
-            return int(least) if least == int(least) else least
-        text = MOMENT if schema.get("format") == "date-time" else "…"
-        text = UUID if is_uuid(schema) or schema.get("format") == "uuid" else text
-        simple: dict[Any, Any] = {"boolean": False, "array": [], "object": {}, "string": text}
-        return simple.get(kind)
+    def _example_body(self, schema: Schema) -> Any:
+        for one in [schema, *schema.get("anyOf", [])]:
+            if found := self._example_of(one):
+                return found[0]
+        return "…"
 
     def _type(self, schema: Schema) -> str:
         """A type in words, with its bounds and links to models."""
-        if model := model_name(schema):
+        if model := _model_name(schema):
             return f"[`{model}`](#{self.anchors[model]})"
         if "const" in schema:
             return f"`{json.dumps(schema['const'])}`"
@@ -289,7 +252,7 @@ class Reference:
         inner = schema.get("additionalProperties")
         if kind == "object" and isinstance(inner, dict) and inner:
             kind = f"object with values {self._type(inner)}"
-        return ", ".join([kind, *bounds(schema)])
+        return ", ".join([kind, *_bounds(schema)])
 
     def _linked(self, text: str) -> str:
         """Models that a text names in code lead to where they are told."""
@@ -319,3 +282,81 @@ def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 def _cell(text: str) -> str:
     return " ".join(text.split()).replace("|", "\\|")
+
+
+def _by_kind(holder: Schema) -> list[tuple[str, Schema]]:
+    """The contents of a body or response, JSON first."""
+    contents: dict[str, Schema] = holder.get("content", {})
+    return sorted(contents.items(), key=lambda content: content[0] != "application/json")
+
+
+def _json_schema(body: Schema) -> Schema:
+    schema: Schema = body.get("content", {}).get("application/json", {}).get("schema", {})
+    return schema
+
+
+def _model_name(schema: Schema) -> str | None:
+    ref: str = schema.get("$ref", "")
+    return ref.removeprefix(MODELS) if ref.startswith(MODELS) else None
+
+
+def _refs(schema: Any) -> Iterator[str]:
+    if isinstance(schema, dict):
+        if name := _model_name(schema):
+            yield name
+        schema = list(schema.values())
+    if isinstance(schema, list):
+        for inner in schema:
+            yield from _refs(inner)
+
+
+def _given_example(holder: Schema) -> list[Any]:
+    """The example that the document itself gives, if it does."""
+    if "example" in holder:
+        return [holder["example"]]
+    return list(holder.get("examples", [])[:1])
+
+
+def _default_of(schema: Schema, *, required: bool) -> str:
+    if required:
+        return "required"
+    return f"`{json.dumps(schema['default'], ensure_ascii=False)}`" if "default" in schema else ""
+
+
+def _bounds(schema: Schema) -> Iterator[str]:
+    if kind := schema.get("format"):
+        yield kind
+    for low, high, unit in (
+        ("minimum", "maximum", ""),
+        ("minLength", "maxLength", " character"),
+        ("minItems", "maxItems", " item"),
+    ):
+        least, most = schema.get(low), schema.get(high)
+        if least is not None and most is not None:
+            yield f"{_number(least)} to {_counted(most, unit)}"
+        elif least is not None:
+            yield f"at least {_counted(least, unit)}"
+        elif most is not None:
+            yield f"at most {_counted(most, unit)}"
+    if (above := schema.get("exclusiveMinimum")) is not None:
+        yield f"above {_number(above)}"
+    if (below := schema.get("exclusiveMaximum")) is not None:
+        yield f"below {_number(below)}"
+    if _is_uuid(schema):
+        yield "a UUID"
+    elif pattern := schema.get("pattern"):
+        yield f"like `{pattern}`"
+
+
+def _counted(number: float, unit: str) -> str:
+    return f"{_number(number)}{unit}{'s' if unit and number != 1 else ''}"
+
+
+def _number(number: float) -> str:
+    """Bounds of whole numbers come as 4.0."""
+    return str(int(number) if number == int(number) else number)
+
+
+def _is_uuid(schema: Schema) -> bool:
+    pattern = schema.get("pattern", "")
+    return "{12}" in pattern and re.search(pattern, UUID) is not None

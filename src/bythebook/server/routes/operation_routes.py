@@ -17,7 +17,8 @@ from bythebook.models.search_messages import SearchQuery
 from bythebook.models.service_health import Health, Info, Limits, ReadableBook
 from bythebook.server.auth import Admin, Reader, Serving
 from bythebook.server.error_responses import keyed
-from bythebook.server.reference import PAGE_POLICY, page, reference
+from bythebook.server.markdown_page import PAGE_POLICY, page
+from bythebook.server.reference import reference
 from bythebook.server.service import Service
 from bythebook.settings import Settings
 
