@@ -1,8 +1,10 @@
-"""The MCP server, and how it is served on standard input and output."""
+"""The MCP server: its tools and resources, and how it is served on standard input and output."""
 
 from __future__ import annotations
 
+import json
 import logging
+import re
 from collections.abc import Awaitable, Callable
 from importlib.metadata import version
 from typing import Any, TypeVar
@@ -14,9 +16,9 @@ from mcp.shared.exceptions import MCPError
 from pydantic import ValidationError
 
 from bythebook.errors import BookError, BookNotFound, InputError, NotAllowed
-from bythebook.mcp import resources
-from bythebook.mcp.backend import Backend, LocalBackend
-from bythebook.mcp.mcp_tools import TOOLS, Tool
+from bythebook.mcp.backend import Backend, LocalBackend, find_book
+from bythebook.mcp.mcp_tools import TOOLS, Tool, lesson_page
+from bythebook.models.chunk import BookInfo
 from bythebook.settings import Settings
 
 logger = logging.getLogger(__name__)
@@ -28,6 +30,12 @@ INSTRUCTIONS = (
     "tell the user that the book does not say."
 )
 UNEXPECTED = "Something went wrong inside bythebook. See its log."
+
+BOOKS = "bythebook://books"
+BOOK = "book://{book_id}"
+LESSON = "book://{book_id}/lesson/{parent_doc_id}"
+MARKDOWN, JSON = "text/markdown", "application/json"
+ADDRESS = re.compile(r"book://(?P<book>[^/]+)(?:/lesson/(?P<lesson>[^/]+))?/?")
 
 Context = ServerRequestContext[Any, Any]
 T = TypeVar("T")
@@ -66,20 +74,20 @@ def make_server(backend_of: Callable[[Context], Backend]) -> Server[Any]:
         books = await _with_protocol_errors(backend_of(context).books)
         listed = [
             types.Resource(
-                uri=resources.book_address(book),
+                uri=_address(book),
                 name=book.book_id,
                 title=book.title,
                 description="The book's lessons.",
-                mime_type=resources.MARKDOWN,
+                mime_type=MARKDOWN,
             )
             for book in books
         ]
         every = types.Resource(
-            uri=resources.BOOKS,
+            uri=BOOKS,
             name="books",
             title="Books",
             description="The list of books.",
-            mime_type=resources.JSON,
+            mime_type=JSON,
         )
         return types.ListResourcesResult(resources=[every, *listed])
 
@@ -87,18 +95,18 @@ def make_server(backend_of: Callable[[Context], Backend]) -> Server[Any]:
         _context: Context, _: types.PaginatedRequestParams | None
     ) -> types.ListResourceTemplatesResult:
         lesson = types.ResourceTemplate(
-            uri_template=resources.LESSON,
+            uri_template=LESSON,
             name="lesson",
             title="A lesson",
             description="The whole text of a page; a book's resource lists its pages.",
-            mime_type=resources.MARKDOWN,
+            mime_type=MARKDOWN,
         )
         book = types.ResourceTemplate(
-            uri_template=resources.BOOK,
+            uri_template=BOOK,
             name="book",
             title="A book",
             description="The book's lessons.",
-            mime_type=resources.MARKDOWN,
+            mime_type=MARKDOWN,
         )
         return types.ListResourceTemplatesResult(resource_templates=[book, lesson])
 
@@ -106,8 +114,8 @@ def make_server(backend_of: Callable[[Context], Backend]) -> Server[Any]:
         context: Context, params: types.ReadResourceRequestParams
     ) -> types.ReadResourceResult:
         uri = str(params.uri)
-        found = await _with_protocol_errors(lambda: resources.read(backend_of(context), uri))
-        content = types.TextResourceContents(uri=uri, mime_type=found.mime_type, text=found.text)
+        text, kind = await _with_protocol_errors(lambda: _read(backend_of(context), uri))
+        content = types.TextResourceContents(uri=uri, mime_type=kind, text=text)
         return types.ReadResourceResult(contents=[content])
 
     return Server(
@@ -183,6 +191,47 @@ async def _with_protocol_errors(work: Callable[[], Awaitable[T]]) -> T:
     except Exception as problem:
         logger.exception("A resource could not be read")
         raise MCPError(types.INTERNAL_ERROR, UNEXPECTED) from problem
+
+
+async def _read(backend: Backend, uri: str) -> tuple[str, str]:
+    """What stands at an address, and its media type."""
+    if not backend.may("read", "chat"):
+        raise NotAllowed("The key must not read.", action="Use one with the scope read or chat.")
+    if uri.rstrip("/") == BOOKS:
+        return json.dumps([_shown(book) for book in await backend.books()]), JSON
+    found = ADDRESS.fullmatch(uri)
+    if not found:
+        raise BookNotFound(f"There is nothing at {uri}.", action=f"Addresses are like {LESSON}.")
+    book = await find_book(backend, found["book"])
+    if not found["lesson"]:
+        return await _contents(backend, book), MARKDOWN
+    async with backend.library() as library:
+        passages = await library.lesson(book.book_id, found["lesson"])
+    return lesson_page(passages), MARKDOWN
+
+
+def _address(book: BookInfo) -> str:
+    return BOOK.format(book_id=book.book_id)
+
+
+async def _contents(backend: Backend, book: BookInfo) -> str:
+    async with backend.library() as library:
+        lessons = await library.known.lessons(book.book_id)
+    lines = [
+        f"- {lesson.title}: {_address(book)}/lesson/{lesson.parent_doc_id}" for lesson in lessons
+    ]
+    return "\n".join([f"# {book.title}", "", *lines])
+
+
+def _shown(book: BookInfo) -> dict[str, object]:
+    return {
+        "book_id": book.book_id,
+        "title": book.title,
+        "language": book.language,
+        "files": book.total_files,
+        "chunks": book.total_chunks,
+        "uri": _address(book),
+    }
 
 
 async def serve_stdio(settings: Settings, book_id: str | None = None) -> None:

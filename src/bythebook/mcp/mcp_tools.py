@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from bythebook.mcp.backend import Answered, Backend, find_book
-from bythebook.mcp.resources import lesson_text
 from bythebook.models.answer import ABOUT_STATUS, CitationEntry, Status
 from bythebook.models.chat_messages import Question
 from bythebook.models.chunk import Uuid
@@ -199,6 +198,30 @@ class AskInput(BaseModel):
 
     question: Question
     book_id: str | None = BOOK_ID
+
+
+def lesson_text(passages: Sequence[Passage]) -> str:
+    """The passages of a lesson as one text. A passage repeats the end of the one before it so that
+    it can be understood alone; here that is left out."""
+    parts: list[str] = []
+    seen = 0
+    for passage in passages:
+        spans = passage.metadata.spans
+        cut = 0
+        for span in spans:
+            if span.start >= seen:
+                break
+            cut = span.at + min(seen, span.end) - span.start
+        seen = max([seen, *(span.end for span in spans)])
+        parts.append(passage.text[cut:].strip())
+    return "\n\n".join(part for part in parts if part)
+
+
+def lesson_page(passages: Sequence[Passage]) -> str:
+    """A lesson as a page of Markdown: title, address and text."""
+    place = passages[0].metadata
+    parts = [f"# {place.title}", place.url.partition("#")[0], lesson_text(passages)]
+    return "\n\n".join(filter(None, parts))
 
 
 async def search_knowledge_base(backend: Backend, wanted: SearchInput) -> SearchResult:
