@@ -85,7 +85,7 @@ def test_a_caller_who_left_has_no_status() -> None:
 
 def test_requests_in_flight_go_up_and_down_whatever_happens() -> None:
     metrics = Metrics()
-    with pytest.raises(ValueError, match="broken"), metrics.in_flight(), metrics.in_flight():
+    with pytest.raises(ValueError, match="broken"), metrics.in_flight.track_inprogress():
         assert value(metrics, "http_requests_in_flight") == 2
         raise ValueError("broken")
     assert value(metrics, "http_requests_in_flight") == 0
@@ -97,8 +97,8 @@ def test_turns_are_counted_by_what_became_of_them() -> None:
     refusal = replace(ANSWER, refused=True, status="fallback", tool_calls=(), removed=0)
     metrics.answered(refusal, 0.5)
     metrics.answered(replace(ANSWER, status="fallback", model="built-in", tokens_used=0), 0.1)
-    metrics.turn_failed("stand-in", 2.0)
-    metrics.turn_cancelled("stand-in", 0.2)
+    metrics.turn("failed", "stand-in", 2.0)
+    metrics.turn("cancelled", "stand-in", 0.2)
     for outcome in ("answered", "refused", "failed", "cancelled"):
         assert value(metrics, "turns_total", outcome=outcome, model="stand-in") == 1
         assert value(metrics, "turn_seconds_count", outcome=outcome) == 1 + (outcome == "answered")
@@ -116,7 +116,7 @@ def test_steps_are_timed_and_what_has_its_own_figure_is_not() -> None:
     metrics = Metrics()
     metrics.step_ended("model", "failed", 0.02)
     metrics.step_ended("turn", "ok", 0.02)
-    metrics.first_sentence(0.2)
+    metrics.first_sentence_seconds.observe(0.2)
     failed = {"step": "model", "outcome": "failed"}
     assert value(metrics, "step_seconds_count", **failed) == 1
     assert value(metrics, "step_seconds_bucket", **failed, le="0.01") == 0
@@ -140,13 +140,13 @@ def test_a_dependency_is_up_down_or_not_there() -> None:
 
 def test_the_rest_is_counted() -> None:
     metrics = Metrics()
-    metrics.rate_limited()
+    metrics.rate_limited.inc()
     metrics.searched()
     metrics.job_ended("completed", 12.0)
     metrics.job_ended("failed")
-    metrics.jobs_waiting(3)
-    metrics.jobs_waiting(2)
-    metrics.threads_archived(4)
+    metrics.jobs_waiting.set(3)
+    metrics.jobs_waiting.set(2)
+    metrics.threads_archived.inc(4)
     assert value(metrics, "rate_limited_total") == 1
     assert value(metrics, "searches_total", by="request") == 1
     assert value(metrics, "ingestion_jobs_total", status="completed") == 1

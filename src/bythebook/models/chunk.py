@@ -50,6 +50,12 @@ class BookInfo(BaseModel):
     # What its folder said when the index had all of it.
     seen: str | None = Field(default=None, exclude=True, repr=False)
 
+    @property
+    def updated_at(self) -> datetime | None:
+        """When it was last read."""
+        moments = (self.last_full_ingest, self.last_incremental_update)
+        return max((moment for moment in moments if moment), default=None)
+
 
 NAMESPACE = uuid.UUID("6ba7b810-9dad-11d1-80b4-00c04fd430c8")
 # Part of what an index remembers: raise it whenever the same file would give other chunks.

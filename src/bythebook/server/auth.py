@@ -74,7 +74,7 @@ async def admit(request: Request, service: Service, scopes: tuple[Scope, ...]) -
         request.state.key_id = key.key_id
         await _count(request, service, key)
     except TooManyRequests:
-        service.metrics.rate_limited()
+        service.metrics.rate_limited.inc()
         raise
     if key.origins is not None and not is_from_page_of(request.headers, key.origins):
         raise NotAllowed(

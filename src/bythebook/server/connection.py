@@ -322,7 +322,7 @@ class Connection(HttpToolsProtocol):
             self.transport.close()
 
     def _record(self, reason: CloseReason) -> None:
-        self.manager.metrics.connection_closed(reason)
+        self.manager.metrics.connections_cut.labels(reason).inc()
         logger.debug("A connection was closed", extra={"why": reason})
 
     def _write_error(self, problem: BookError, status: int | None = None) -> bool:

@@ -105,60 +105,52 @@ class Conversations:
     async def check(self, caller: Caller, request: ChatRequest) -> ConversationQuestion:
         """Check what can be checked before anything is promised."""
         thread = None
-        said = request.metadata.given()
+        metadata = request.metadata.given()
         if "session_id" in request.model_fields_set:
             thread = await self.threads.load(request.session_id)
         if thread is None:
             book = await caller.book(self.assistant.library, request.book_id)
             return ConversationQuestion(
-                request, book.book_id, caller.id, is_new=True, metadata=said
+                request, book.book_id, caller.id, is_new=True, metadata=metadata
             )
         if not belongs_to(thread.metadata, caller):
             raise no_session(request.session_id)
         book_id = thread.metadata["book_id"]
         if request.book_id not in (None, book_id):
             raise _about_another(book_id)
-        return ConversationQuestion(request, book_id, caller.id, is_new=False, metadata=said)
+        return ConversationQuestion(request, book_id, caller.id, is_new=False, metadata=metadata)
 
     async def stream(self, asked: ConversationQuestion) -> AsyncGenerator[Event]:
         """The events of a turn. The last one is a SavedAnswer, sent once the turn is in its
         thread, or Failed."""
         started = time.perf_counter()
         model = self.assistant.model_name
-        outcome: Event | None = None
-        waiting = True
+        lock = self._turns.setdefault(asked.request.session_id, asyncio.Lock())
+        last: Event | None = None
+        has_text = False
         try:
-            async with aclosing(self._turn(asked)) as events:
-                async for event in events:
-                    if waiting and isinstance(event, Token):
-                        waiting = False
-                        self.metrics.first_sentence(time.perf_counter() - started)
-                    outcome = event
-                    yield event
-        finally:
-            self._count(outcome, model, time.perf_counter() - started)
-
-    async def _turn(self, asked: ConversationQuestion) -> AsyncGenerator[Event]:
-        session_id = asked.request.session_id
-        lock = self._turns.setdefault(session_id, asyncio.Lock())
-        started = time.perf_counter()
-        failed: Failed | None = None
-        try:
-            async with lock, aclosing(self._answer(asked, started)) as events:
-                async for event in events:
-                    if isinstance(event, Failed):
-                        failed = event
-                    else:
+            try:
+                async with lock, aclosing(self._answer(asked, started)) as events:
+                    async for event in events:
+                        if isinstance(event, Failed):
+                            raise event.error
+                        if isinstance(event, Token) and not has_text:
+                            has_text = True
+                            seconds = time.perf_counter() - started
+                            self.metrics.first_sentence_seconds.observe(seconds)
+                        last = event
                         yield event
-        except BookError as problem:
-            failed = Failed(problem)
-        except Exception:
-            logger.exception("A turn failed unexpectedly")
-            failed = Failed(unexpected())
-        if failed is not None:
-            seconds = time.perf_counter() - started
-            await self.question_log.failed(asked, failed.error, self.assistant.model_name, seconds)
-            yield failed
+            except BookError as problem:
+                last = Failed(problem)
+            except Exception:
+                logger.exception("A turn failed unexpectedly")
+                last = Failed(unexpected())
+            if isinstance(last, Failed):
+                seconds = time.perf_counter() - started
+                await self.question_log.failed(asked, last.error, model, seconds)
+                yield last
+        finally:
+            self._count(last, model, time.perf_counter() - started)
 
     async def _answer(self, asked: ConversationQuestion, started: float) -> AsyncGenerator[Event]:
         request = asked.request
@@ -254,11 +246,8 @@ class Conversations:
                     return event
         raise AssertionError("a stream ends with SavedAnswer or Failed")
 
-    def _count(self, outcome: Event | None, model: str, seconds: float) -> None:
-        match outcome:
-            case Done(answer):
-                self.metrics.answered(answer, seconds)
-            case Failed():
-                self.metrics.turn_failed(model, seconds)
-            case _:
-                self.metrics.turn_cancelled(model, seconds)
+    def _count(self, last: Event | None, model: str, seconds: float) -> None:
+        if isinstance(last, Done):
+            self.metrics.answered(last.answer, seconds)
+        else:
+            self.metrics.turn("failed" if isinstance(last, Failed) else "cancelled", model, seconds)

@@ -98,7 +98,7 @@ def hide_secrets(settings: Settings) -> None:
     """From now on the log hides the secrets of these settings, which may be other than before."""
     for handler in logging.getLogger().handlers:
         formatter = handler.formatter
-        if isinstance(formatter, TextFormatter | JsonFormatter):
+        if isinstance(formatter, MaskingFormatter):
             handler.setFormatter(type(formatter)(Masks(secrets_of(settings))))
 
 
@@ -115,12 +115,14 @@ class _Handler(logging.StreamHandler[TextIO]):
         super().emit(record)
 
 
-class JsonFormatter(logging.Formatter):
-    """One JSON object a line."""
-
+class MaskingFormatter(logging.Formatter):
     def __init__(self, masks: Masks) -> None:
         super().__init__()
         self._masks = masks
+
+
+class JsonFormatter(MaskingFormatter):
+    """One JSON object a line."""
 
     def format(self, record: logging.LogRecord) -> str:
         line: dict[str, object] = {
@@ -136,12 +138,8 @@ class JsonFormatter(logging.Formatter):
         return json.dumps(self._masks.cleaned(line))
 
 
-class TextFormatter(logging.Formatter):
+class TextFormatter(MaskingFormatter):
     """One line for a person to read, and the trace below it where there is one."""
-
-    def __init__(self, masks: Masks) -> None:
-        super().__init__()
-        self._masks = masks
 
     def format(self, record: logging.LogRecord) -> str:
         fields = {name: self._masks.cleaned(value, name) for name, value in _fields(record).items()}
@@ -174,14 +172,10 @@ def _fields(record: logging.LogRecord) -> dict[str, object]:
 
 
 def _trace(record: logging.LogRecord) -> str:
-    parts = []
+    trace = record.exc_text
     if record.exc_info and record.exc_info[0] is not None:
-        parts.append(logging.Formatter().formatException(record.exc_info))
-    elif record.exc_text:
-        parts.append(record.exc_text)
-    if record.stack_info:
-        parts.append(record.stack_info)
-    return "\n".join(parts)
+        trace = logging.Formatter().formatException(record.exc_info)
+    return "\n".join(filter(None, (trace, record.stack_info)))
 
 
 def _plain(value: object) -> str:

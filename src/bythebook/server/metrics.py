@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import platform
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from typing import Any, Literal, get_args
 
 from prometheus_client import (
@@ -35,10 +34,7 @@ REQUEST_SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 
 TURN_SECONDS = (0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 30, 60, 90, 120)
 STEP_SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60)
 # Spans that are measured; the others have metrics of their own.
-STEPS = {"search", "embed", "query", "fuse", "model", "quote", "verify"} | {
-    "embed_batch",
-    "write_batch",
-}
+STEPS = set("search embed query fuse model quote verify embed_batch write_batch".split())
 JOB_SECONDS = (1, 5, 15, 60, 300, 900, 3600, 14400)
 
 
@@ -71,13 +67,11 @@ class Metrics:
             "method",
             "route",
         )
-        self._being_served = gauge("http_requests_in_flight", "Requests being worked on.")
-        self._connections_cut = counter(
+        self.in_flight = gauge("http_requests_in_flight", "Requests being worked on.")
+        self.connections_cut = counter(
             "connections_cut", "Connections closed before a request was whole or read.", "why"
         )
-        self._rate_limited = counter(
-            "rate_limited", "Requests refused because a limit was reached."
-        )
+        self.rate_limited = counter("rate_limited", "Requests refused because a limit was reached.")
         self._turns = counter("turns", "Questions by outcome.", "outcome", "model")
         self._turn_seconds = histogram(
             "turn_seconds", "Seconds a question took.", TURN_SECONDS, "outcome"
@@ -88,7 +82,7 @@ class Metrics:
             "outcome",
             "confidence",
         )
-        self._first_sentence_seconds = histogram(
+        self.first_sentence_seconds = histogram(
             "first_sentence_seconds", "Seconds until a reader saw the first words.", TURN_SECONDS
         )
         self._step_seconds = histogram(
@@ -106,15 +100,17 @@ class Metrics:
         self._job_seconds = histogram(
             "ingestion_job_seconds", "Seconds an ingestion job ran.", JOB_SECONDS
         )
-        self._waiting = gauge("ingestion_jobs_waiting", "Ingestion jobs that wait their turn.")
+        self.jobs_waiting = gauge("ingestion_jobs_waiting", "Ingestion jobs that wait their turn.")
         self._dependency_up = gauge(
             "dependency_up", "Whether what the service depends on works.", "dependency"
         )
-        self._archived = counter("threads_archived", "Conversations archived for being idle.")
+        self.threads_archived = counter(
+            "threads_archived", "Conversations archived for being idle."
+        )
 
         # There from the start, so that a rise from nothing shows as a rise.
         for reason in get_args(CloseReason):
-            self._connections_cut.labels(reason)
+            self.connections_cut.labels(reason)
         for by in ("answer", "request"):
             self._searches.labels(by)
         for status in ("completed", "failed"):
@@ -133,22 +129,10 @@ class Metrics:
         self._requests.labels(method, route, str(status) if status else LEFT).inc()
         self._request_seconds.labels(method, route).observe(seconds)
 
-    @contextmanager
-    def in_flight(self) -> Iterator[None]:
-        """Around the work on a request."""
-        with self._being_served.track_inprogress():
-            yield
-
-    def connection_closed(self, reason: CloseReason) -> None:
-        self._connections_cut.labels(reason).inc()
-
-    def rate_limited(self) -> None:
-        self._rate_limited.inc()
-
     def answered(self, answer: Answer, seconds: float) -> None:
         """A turn ended with an answer, or with the refusal that the book does not say."""
         outcome = "refused" if answer.refused else "answered"
-        self._turn(outcome, answer.model, seconds)
+        self.turn(outcome, answer.model, seconds)
         self._answers.labels(outcome, answer.confidence.confidence_level).inc()
         self._searches.labels("answer").inc(len(answer.tool_calls))
         self._removed.inc(answer.removed)
@@ -157,19 +141,9 @@ class Metrics:
         if answer.status == "fallback" and not answer.refused:
             self._fallbacks.inc()
 
-    def turn_failed(self, model: str, seconds: float) -> None:
-        self._turn("failed", model, seconds)
-
-    def turn_cancelled(self, model: str, seconds: float) -> None:
-        """Whoever asked went away before the answer was there."""
-        self._turn("cancelled", model, seconds)
-
-    def _turn(self, outcome: str, model: str, seconds: float) -> None:
+    def turn(self, outcome: str, model: str, seconds: float) -> None:
         self._turns.labels(outcome, model).inc()
         self._turn_seconds.labels(outcome).observe(seconds)
-
-    def first_sentence(self, seconds: float) -> None:
-        self._first_sentence_seconds.observe(seconds)
 
     def step_ended(self, step: str, outcome: Outcome, seconds: float) -> None:
         """One span of the work on a question or a book."""
@@ -190,12 +164,6 @@ class Metrics:
         self._jobs.labels(status).inc()
         if seconds is not None:
             self._job_seconds.observe(seconds)
-
-    def jobs_waiting(self, count: int) -> None:
-        self._waiting.set(count)
-
-    def threads_archived(self, count: int) -> None:
-        self._archived.inc(count)
 
     def render(self) -> tuple[bytes, str]:
         """The page that Prometheus reads, and its content type."""

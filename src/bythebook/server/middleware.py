@@ -71,7 +71,7 @@ class RequestMiddleware:
             watching(self.metrics.step_ended),
             _span(scope["path"], headers, request_id) as request_span,
             log_context(request_id=request_id),
-            self.metrics.in_flight(),
+            self.metrics.in_flight.track_inprogress(),
         ):
             try:
                 await self.app(scope, receive, send_with_headers)

@@ -137,7 +137,7 @@ async def _tidy(service: Service) -> None:
         service.gaps.forget()
         try:
             archived = await service.threads.archive_idle(idle)
-            service.metrics.threads_archived(archived)
+            service.metrics.threads_archived.inc(archived)
             await service.questions.forget_old()
         except BookError as problem:
             logger.warning("Old conversations and questions can't be put away: %s", problem)

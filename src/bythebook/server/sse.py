@@ -242,18 +242,18 @@ class EventSerializer:
                 shown = unfinished_html(self._text, len(self._found)) if self.html else None
                 return "token", TokenEvent(text=text, html=shown)
             case Done():
+                assert isinstance(event, SavedAnswer)
                 return "done", self.response(event)
             case Failed(error):
                 return "error", Problem.of(error, self.request_id)
 
-    def response(self, event: Done) -> ChatResponse:
+    def response(self, saved: SavedAnswer) -> ChatResponse:
         """The answer as the client asked for it."""
-        kept = event if isinstance(event, SavedAnswer) else SavedAnswer(event.answer)
         response = ChatResponse.of(
-            kept.answer,
+            saved.answer,
             self.session_id,
-            answer_id=kept.answer_id,
-            nearest=kept.nearest,
+            answer_id=saved.answer_id,
+            nearest=saved.nearest,
             modules=self.modules,
         )
         if self.html:

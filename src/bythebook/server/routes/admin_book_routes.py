@@ -64,7 +64,6 @@ class ManagedBook(BaseModel):
 
     @classmethod
     def of(cls, book: BookInfo, service: Service, changes: FileChanges | None = None) -> Self:
-        moments = [book.last_full_ingest, book.last_incremental_update]
         return cls(
             book_id=book.book_id,
             title=book.title,
@@ -72,7 +71,7 @@ class ManagedBook(BaseModel):
             source=book.source,
             files=book.total_files,
             passages=book.total_chunks,
-            updated_at=max((moment for moment in moments if moment), default=None),
+            updated_at=book.updated_at,
             changes=changes,
         )
 

@@ -92,8 +92,7 @@ class BookModel(BaseModel):
 
     @classmethod
     def of(cls, book: BookInfo, model_id: str | None = None) -> Self:
-        read = book.last_incremental_update or book.last_full_ingest
-        created = int(read.timestamp()) if read else 0
+        created = int(book.updated_at.timestamp()) if book.updated_at else 0
         return cls(id=model_id or book.book_id, created=created, name=book.title)
 
     def raw(self) -> Self:

@@ -12,7 +12,6 @@ from fastapi.responses import HTMLResponse, JSONResponse
 from bythebook import __version__
 from bythebook.models.agent_messages import AgentRequest
 from bythebook.models.chat_messages import ChatRequest
-from bythebook.models.chunk import BookInfo
 from bythebook.models.search_messages import SearchQuery
 from bythebook.models.service_health import Health, Info, Limits, ReadableBook
 from bythebook.server.auth import Admin, Reader, Serving
@@ -64,7 +63,7 @@ async def info(service: Serving, caller: Reader) -> Info:
     },
 )
 async def metrics(service: Serving, caller: Admin) -> Response:
-    service.metrics.jobs_waiting(await service.worker.count_waiting())
+    service.metrics.jobs_waiting.set(await service.worker.count_waiting())
     service.metrics.dependencies(await service.health.check(service))
     body, content_type = service.metrics.render()
     return Response(body, headers={"Content-Type": content_type})
@@ -89,25 +88,16 @@ async def make_info(service: Service, may_read: Callable[[str], bool]) -> Info:
     return Info(
         name="bythebook",
         version=__version__,
-        books=[_readable(book) for book in books if may_read(book.book_id)],
+        books=[
+            ReadableBook.model_validate(book, from_attributes=True)
+            for book in books
+            if may_read(book.book_id)
+        ],
         answerer="language model" if service.assistant.language_model else "built-in",
         model=service.assistant.model_name,
         embedder=service.library.embedder.name,
         limits=_limits(service.settings),
         links=LINKS,
-    )
-
-
-def _readable(book: BookInfo) -> ReadableBook:
-    moments = [book.last_full_ingest, book.last_incremental_update]
-    return ReadableBook(
-        book_id=book.book_id,
-        title=book.title,
-        language=book.language,
-        total_chunks=book.total_chunks,
-        total_files=book.total_files,
-        base_url=book.base_url,
-        updated_at=max((moment for moment in moments if moment), default=None),
     )
 
 
