@@ -117,7 +117,7 @@ async def _passages(library: Library, book: BookInfo) -> list[Passage]:
     chosen = [pages[at * len(pages) // MOST_PAGES] for at in range(MOST_PAGES)]
     order = {page: number for number, page in enumerate(chosen if pages[MOST_PAGES:] else pages)}
     on_pages = FieldCondition(key="source_file", match=MatchAny(any=list(order)))
-    in_book = book_filter(book.book_id).must or []
+    in_book = book_filter(book.book_id).must
     records = await all_points(await library.store(), Filter(must=[*in_book, on_pages]))
     places = [passage_of_record(record) for record in records]
     return sorted(

@@ -11,8 +11,7 @@ from typing import Any
 import pytest
 
 from booktext import WriteBook
-from bythebook.index.edge import EdgeStore
-from bythebook.index.edge_access import EdgeReads
+from bythebook.index.edge import EdgeReads, EdgeStore
 from bythebook.ingestion import known_books
 from bythebook.library import Library
 from bythebook.models.search_messages import SearchQuery

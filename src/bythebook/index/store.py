@@ -12,7 +12,7 @@ from bythebook.index.qdrant_models import Filter, PointStruct, QueryRequest, Rec
 
 if TYPE_CHECKING:
     from bythebook.index.edge import EdgeStore
-    from bythebook.index.edge_shard import Recovery
+    from bythebook.index.edge_recovery import Recovery
     from bythebook.settings import Settings
 
 

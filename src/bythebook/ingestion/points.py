@@ -50,7 +50,7 @@ def book_filter(book_id: str, **equal: str) -> Filter:
 def files_filter(book_id: str, source_files: Sequence[str]) -> Filter:
     """Points of any of these files of a book."""
     of_files = FieldCondition(key="source_file", match=MatchAny(any=sorted(source_files)))
-    return Filter(must=[*(book_filter(book_id).must or []), of_files])
+    return Filter(must=[*book_filter(book_id).must, of_files])
 
 
 async def all_points(
@@ -88,7 +88,7 @@ async def known_points(
     }
     if missing:
         same = FieldCondition(key="content_hash", match=MatchAny(any=sorted(missing)))
-        in_book = book_filter(book_id).must or []
+        in_book = book_filter(book_id).must
         for record in await all_points(store, Filter(must=[*in_book, same]), vectors=True):
             _remember(known, record, model)
     return known

@@ -142,7 +142,7 @@ async def opening(store: VectorStore, book_id: str, files: list[str]) -> list[Pa
     if not pages:
         return []
     on_page = FieldCondition(key="source_file", match=MatchAny(any=pages))
-    selection = Filter(must=[*(book_filter(book_id).must or ()), on_page])
+    selection = Filter(must=[*book_filter(book_id).must, on_page])
     passages = [passage_of_record(record) for record in await all_points(store, selection)]
     first = [one for one in passages if one.metadata.chunk_index < PASSAGES]
     return sorted(

@@ -190,7 +190,7 @@ class Retriever:
         selection = book_filter(book.book_id)
         if without:
             others = FieldCondition(key="source_file", match=MatchExcept(except_=list(without)))
-            selection = Filter(must=[*(selection.must or ()), others])
+            selection = Filter(must=[*selection.must, others])
         calibration = calibration_for(self.embedder.name, self.home)
         vector = await self.embedder.embed_query(text)
 
