@@ -15,9 +15,8 @@ from bythebook.database.engine import Database
 from bythebook.embedding.embedder import Embedder, make_embedder
 from bythebook.errors import BookError, ConfigurationError, StoreError
 from bythebook.files import disk_full, finish_switch, is_full
-from bythebook.index.store import StoreInfo, VectorStore, make_store
-from bythebook.ingestion.known_books import KnownBooks, only_book
-from bythebook.ingestion.points import book_filter
+from bythebook.index.store import StoreInfo, VectorStore, book_filter, make_store
+from bythebook.ingestion.catalog import KnownBooks, only_book
 from bythebook.models.chunk import BookInfo
 from bythebook.models.passage import Passage
 from bythebook.models.search_messages import SearchQuery
@@ -178,7 +177,7 @@ class Library:
             return self._store
 
     async def _replace_collection(self, store: VectorStore) -> None:
-        from bythebook.ingestion.points import check_alone
+        from bythebook.ingestion.plan import check_alone
 
         check_alone(await self.known.all(), self.settings.collection, self.embedder.dimension)
         await store.drop()
@@ -372,7 +371,7 @@ class Library:
                 await store.close()
 
     async def _rebuild(self, store: VectorStore) -> str:
-        from bythebook.ingestion.plan import forget_missing_files
+        from bythebook.ingestion.ingest import forget_missing_files
 
         done = await store.recover(self.embedder.dimension)
         if done is None:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from bythebook.index.qdrant_models import FieldCondition, Filter, MatchAny
-from bythebook.ingestion.points import all_points, book_filter
+from bythebook.index.store import all_points, book_filter
 from bythebook.language.question_templates import Dictionary, heading_question
 from bythebook.library import Library
 from bythebook.models.chunk import BookInfo

@@ -11,19 +11,19 @@ from typing import Any
 
 from bythebook.embedding.embedder import Embedder
 from bythebook.errors import StoreError
-from bythebook.index.store import VectorStore
-from bythebook.ingestion.catalog import Catalog
+from bythebook.index.store import VectorStore, book_filter
+from bythebook.ingestion.catalog import Catalog, KnownBooks
 from bythebook.ingestion.jobs import Jobs
-from bythebook.ingestion.known_books import KnownBooks
 from bythebook.ingestion.pages import Embedded, PageUpdate, PageWork
-from bythebook.ingestion.plan import Plan, folder_says, make_plan, nothing_new
-from bythebook.ingestion.points import (
-    all_points,
-    book_filter,
+from bythebook.ingestion.plan import (
+    Plan,
     can_stay,
     check_stamp,
     cut_anew,
+    folder_says,
     is_outdated,
+    make_plan,
+    nothing_new,
 )
 from bythebook.models.chunk import CHUNKER_VERSION, BookInfo, now
 from bythebook.models.job import FileChanges, IngestionJob, IngestionRecord, IngestionState
@@ -261,10 +261,9 @@ class Ingestion:
 
     async def _delete(self, store: VectorStore, file: str, was_known: bool = True) -> None:
         selection = book_filter(self.book.book_id, source_file=file)
-        gone = await all_points(store, selection)
+        self.job.chunks_deleted += await store.count(selection)
         await store.delete(selection)
         await self.catalog.forget_file(self.book.book_id, file)
-        self.job.chunks_deleted += len(gone)
         self.job.files_deleted += was_known
 
     @property
@@ -287,6 +286,27 @@ class Ingestion:
         }
         when = "last_incremental_update" if self.mode == "incremental" else "last_full_ingest"
         await self.catalog.save_book(self.book.book_id, {**values, when: now()})
+
+
+async def forget_missing_files(store: VectorStore, catalog: Catalog, collection: str) -> int:
+    """After a rebuild: the next ingest reads again what was lost. Returns how many files."""
+    forgotten = 0
+    for book in await catalog.known.all():
+        if book.collection_name != collection:
+            continue
+        indexed = await store.facet("source_file", book_filter(book.book_id), limit=1_000_000)
+        state = await catalog.state(book.book_id, collection)
+        lost = [
+            file
+            for file, record in state.records.items()
+            if indexed.get(file, 0) != record.chunk_count
+        ]
+        if lost:
+            await catalog.doubt(book.book_id, lost)
+        for file in lost:
+            await catalog.forget_file(book.book_id, file)
+        forgotten += len(lost)
+    return forgotten
 
 
 def _shortened(warnings: list[str]) -> list[str]:

@@ -22,19 +22,17 @@ from bythebook.database.session import reading
 from bythebook.database.tables import allowed_sources, books, jobs, keys
 from bythebook.errors import ConfigurationError, InputError
 from bythebook.files import is_pending, switch
-from bythebook.index.store import index_folder, make_exclusive_store, make_store
+from bythebook.index.store import book_filter, index_folder, make_exclusive_store, make_store
 from bythebook.ingestion.jobs import INTERRUPTED
-from bythebook.ingestion.points import book_filter
 from bythebook.library import Library
 from bythebook.models.chunk import now
 from bythebook.models.key import ApiKey
 from bythebook.models.values import check_book_id
-from bythebook.moving.backup_file import (
+from bythebook.moving.backup import (
     CALIBRATIONS,
     BackupManifest,
     book_parts,
     kept_tables,
-    not_whole,
     open_backup,
     part_names,
     row_from_json,
@@ -57,9 +55,8 @@ async def restore(
     on_step: OnStep = lambda _what, _done, _all: None,
 ) -> BackupManifest:
     """Check the whole file, then put it in place. With `force` what is in the home goes aside."""
-    archive, manifest = await asyncio.to_thread(open_backup, file)
-    with archive:
-        reader = PartReader(archive, lambda: not_whole(file))
+    reader, manifest = await asyncio.to_thread(open_backup, file)
+    with reader:
         on_step("Checking", 0, 1)
         await asyncio.to_thread(reader.check_digests, part_names(manifest), manifest.sha256)
         was_empty = await _check_target(settings, manifest, force)

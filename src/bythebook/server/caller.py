@@ -8,7 +8,7 @@ from ipaddress import IPv4Address, IPv6Address, ip_address
 from fastapi import Request
 
 from bythebook.errors import BookNotFound
-from bythebook.ingestion.known_books import requested_book
+from bythebook.ingestion.catalog import requested_book
 from bythebook.library import Library
 from bythebook.models.chunk import BookInfo
 from bythebook.models.key import ApiKey

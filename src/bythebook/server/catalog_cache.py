@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from bythebook.errors import BookError
-from bythebook.ingestion.points import book_filter
+from bythebook.index.store import book_filter
 from bythebook.library import Library
 from bythebook.models.chunk import BookInfo
 from bythebook.suggestions import suggest
