@@ -13,7 +13,7 @@ from sqlalchemy import func, select
 from booktext import WriteBook
 from bythebook.database.tables import metadata
 from bythebook.errors import StoreError
-from bythebook.index import store
+from bythebook.index import store as store_module
 from bythebook.keys import Keys
 from bythebook.library import Library
 from bythebook.models.conversation import Turn
@@ -100,7 +100,7 @@ async def test_a_move_that_was_interrupted_goes_on(
     library: Library, target: Library, write_book: WriteBook, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await filled(library, write_book)
-    monkeypatch.setattr(store, "PAGE", 3)
+    monkeypatch.setattr(store_module, "PAGE", 3)
     store: Any = await target.store()
     replace, calls = store.replace, 0
 
