@@ -18,6 +18,7 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 
 from booktext import WriteBook
 from bythebook.database.engine import open_database
+from bythebook.embedding import embedder
 from bythebook.library import Library, sample_book
 from bythebook.settings import Settings
 from extent import EXAMPLES
