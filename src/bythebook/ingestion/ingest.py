@@ -23,7 +23,6 @@ from bythebook.ingestion.plan import (
     folder_says,
     is_outdated,
     make_plan,
-    nothing_new,
 )
 from bythebook.models.chunk import CHUNKER_VERSION, BookInfo, now
 from bythebook.models.job import FileChanges, IngestionJob, IngestionRecord, IngestionState
@@ -117,7 +116,8 @@ class Ingestion:
         )
         if seen_before is not None and seen_before == self.seen:
             self.as_it_was = True
-            return Prepared(self._note_plan(nothing_new(self.book)))
+            plan = Plan(len(self.book.files), warnings=list(self.book.problems))
+            return Prepared(self._note_plan(plan))
         state = await self.catalog.state(self.book.book_id, self.collection)
         mode: IngestionMode = "full" if outdated else self.mode
         plan = await asyncio.to_thread(

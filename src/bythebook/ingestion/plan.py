@@ -62,16 +62,16 @@ class Plan:
     `renumbered` it was only the number. `seen` is what the folder says of each file that has the
     hash in `hashes`."""
 
-    new: tuple[str, ...]
-    modified: tuple[str, ...]
-    moved: tuple[str, ...]
-    deleted: tuple[str, ...]
-    process: tuple[str, ...]
-    hashes: dict[str, str]
-    seen: dict[str, list[int] | None]
-    heads: dict[str, Head]
-    placements: dict[str, Placement]
     total_files: int
+    new: tuple[str, ...] = ()
+    modified: tuple[str, ...] = ()
+    moved: tuple[str, ...] = ()
+    deleted: tuple[str, ...] = ()
+    process: tuple[str, ...] = ()
+    hashes: dict[str, str] = field(default_factory=dict)
+    seen: dict[str, list[int] | None] = field(default_factory=dict)
+    heads: dict[str, Head] = field(default_factory=dict)
+    placements: dict[str, Placement] = field(default_factory=dict)
     renumbered: frozenset[str] = frozenset()
     failed: tuple[str, ...] = ()
     warnings: list[str] = field(default_factory=list)
@@ -97,14 +97,6 @@ def folder_says(book: Book, max_bytes: int) -> str | None:
             return None
         digest.update(repr(seen).encode())
     return digest.hexdigest()
-
-
-def nothing_new(book: Book) -> Plan:
-    """For a folder that says what it said when all of it was indexed."""
-    return Plan(
-        new=(), modified=(), moved=(), deleted=(), process=(), hashes={}, seen={}, heads={},
-        placements={}, total_files=len(book.files), warnings=list(book.problems),
-    )  # fmt: skip
 
 
 def make_plan(

@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import json
 import shutil
+from dataclasses import dataclass
 from pathlib import Path
 from uuid import uuid4
 
@@ -59,8 +60,9 @@ async def restore(
     with reader:
         on_step("Checking", 0, 1)
         await asyncio.to_thread(reader.check_digests, part_names(manifest), manifest.sha256)
-        was_empty = await _check_target(settings, manifest, force)
-        allowed = await _allowed(settings)
+        async with await Library.open(settings) as library:
+            was_empty = await _check_target(library, manifest, force)
+            allowed = await library.database.look_up(select(allowed_sources))
         aside = settings.home / f"replaced-{now():%Y%m%d-%H%M%S}-{uuid4().hex[:4]}"
         await _Restoring(settings, manifest, reader, allowed, on_step).all(aside)
         if was_empty:  # only empty tables and an empty index
@@ -68,32 +70,30 @@ async def restore(
     return manifest
 
 
-async def _check_target(settings: Settings, manifest: BackupManifest, force: bool) -> bool:
+async def _check_target(library: Library, manifest: BackupManifest, force: bool) -> bool:
     """The embedder must be the one of the books, and nobody may be using the home. Returns whether
     nothing is there, which is a must without `force`."""
-    async with await Library.open(settings) as library:
-        others = {book.embedding_model for book in manifest.books} - {library.embedder.name}
-        if others:
-            raise ConfigurationError(
-                f"The books were indexed with {', '.join(sorted(others))}, and the embedder here "
-                f"is {library.embedder.name}.",
-                action="Set BYTHEBOOK_EMBEDDER to the same, then restore again.",
-            )
-        on_servers = bool(settings.qdrant_url) or library.engine.dialect.name != "sqlite"
-        if await _is_empty(library.engine):
-            if not settings.qdrant_url and index_folder(settings).exists():
-                await _check_alone(library)
-            return True
-        if not force or on_servers:
-            raise InputError(
-                "There are books, conversations or keys already.",
-                action="Restore to an empty database and another QDRANT_COLLECTION_NAME."
-                if on_servers
-                else "Restore to another BYTHEBOOK_HOME, or give --force to put what is there "
-                "aside.",
-            )
-        await _check_alone(library)
-        return False
+    others = {book.embedding_model for book in manifest.books} - {library.embedder.name}
+    if others:
+        raise ConfigurationError(
+            f"The books were indexed with {', '.join(sorted(others))}, and the embedder here "
+            f"is {library.embedder.name}.",
+            action="Set BYTHEBOOK_EMBEDDER to the same, then restore again.",
+        )
+    on_servers = bool(library.settings.qdrant_url) or library.engine.dialect.name != "sqlite"
+    if await _is_empty(library.engine):
+        if not library.settings.qdrant_url and index_folder(library.settings).exists():
+            await _check_alone(library)
+        return True
+    if not force or on_servers:
+        raise InputError(
+            "There are books, conversations or keys already.",
+            action="Restore to an empty database and another QDRANT_COLLECTION_NAME."
+            if on_servers
+            else "Restore to another BYTHEBOOK_HOME, or give --force to put what is there aside.",
+        )
+    await _check_alone(library)
+    return False
 
 
 async def _check_alone(library: Library) -> None:
@@ -101,12 +101,6 @@ async def _check_alone(library: Library) -> None:
     store = make_exclusive_store(library.settings)
     await store.open(library.embedder.dimension)
     await store.close()
-
-
-async def _allowed(settings: Settings) -> list[dict[str, object]]:
-    """Where this machine may read books from, which goes on after a restore."""
-    async with await Library.open(settings) as library, reading(library.engine) as connection:
-        return [dict(row) for row in (await connection.execute(select(allowed_sources))).mappings()]
 
 
 async def _is_empty(engine: AsyncEngine) -> bool:
@@ -127,19 +121,16 @@ def _checked(table: Table, row: dict[str, object]) -> dict[str, object]:
     return row
 
 
+@dataclass
 class _Restoring:
-    def __init__(
-        self,
-        settings: Settings,
-        manifest: BackupManifest,
-        reader: PartReader,
-        allowed: list[dict[str, object]],
-        on_step: OnStep,
-    ) -> None:
-        self.settings, self.manifest, self.reader = settings, manifest, reader
-        self.allowed = allowed
-        self.on_step = on_step
-        self.ready = settings.home / f"restoring-{uuid4().hex[:8]}"
+    settings: Settings
+    manifest: BackupManifest
+    reader: PartReader
+    allowed: list[dict[str, object]]  # where this machine may read books from
+    on_step: OnStep
+
+    def __post_init__(self) -> None:
+        self.ready = self.settings.home / f"restoring-{uuid4().hex[:8]}"
 
     async def all(self, aside: Path) -> None:
         home = self.settings.home

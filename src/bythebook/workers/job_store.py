@@ -142,12 +142,9 @@ class JobStore:
             )
             if gone.rowcount == 0:
                 return []
-            last = await connection.execute(
-                select(func.coalesce(func.max(shares.c.number), share.number)).where(
-                    shares.c.job_id == share.job_id
-                )
-            )
-            first = max(int(last.scalar_one()), share.number) + 1
+            query = select(func.max(shares.c.number)).where(shares.c.job_id == share.job_id)
+            last = (await connection.execute(query)).scalar_one() or 0
+            first = max(last, share.number) + 1
             numbers = range(first, first + len(share.files))
             rows = [
                 {"job_id": share.job_id, "number": number, "files": {file: where}}
