@@ -12,7 +12,7 @@ from typing import Any
 from bythebook.embedding.embedder import Embedder
 from bythebook.errors import StoreError
 from bythebook.index.store import VectorStore, book_filter
-from bythebook.ingestion.catalog import Catalog, KnownBooks
+from bythebook.ingestion.catalog import Catalog
 from bythebook.ingestion.jobs import Jobs
 from bythebook.ingestion.pages import Embedded, PageUpdate, PageWork
 from bythebook.ingestion.plan import (
@@ -65,7 +65,7 @@ class Ingestion:
 
     book: Book
     job: IngestionJob
-    known: KnownBooks
+    catalog: Catalog
     jobs: Jobs
     embedder: Embedder
     open_store: OpenStore
@@ -76,9 +76,6 @@ class Ingestion:
     on_progress: OnProgress = lambda _job: None
     seen: str | None = field(default=None, init=False)
     as_it_was: bool = field(default=False, init=False)
-
-    def __post_init__(self) -> None:
-        self.catalog = Catalog(self.known)
 
     @property
     def mode(self) -> IngestionMode:
@@ -160,7 +157,7 @@ class Ingestion:
         self.job.files_skipped = self.job.total_files - self.job.files_processed
         self.job.warnings = _shortened(self.job.warnings)
         if self.as_it_was:
-            await self.known.confirm(self.book.book_id, self._source)
+            await self.catalog.known.confirm(self.book.book_id, self._source)
         else:  # a file that could not be read is to be tried again
             await self.save_book(seen=None if self.job.files_failed else self.seen)
 
@@ -173,7 +170,7 @@ class Ingestion:
         await self.catalog.note_seen(self.book.book_id, news)
 
     async def _known_book(self) -> BookInfo | None:
-        books = await self.known.all()
+        books = await self.catalog.known.all()
         return next((book for book in books if book.book_id == self.book.book_id), None)
 
     async def _forget(self, store: VectorStore) -> None:
