@@ -11,9 +11,16 @@ from sqlalchemy import event, select, text
 from sqlalchemy.exc import IntegrityError, OperationalError, ProgrammingError
 from sqlalchemy.ext.asyncio import AsyncEngine
 
-from bythebook.database import session as module
-from bythebook.database.engine import Database, make_engine, open_database
-from bythebook.database.session import look_up, reader_of, reading, transaction
+from bythebook.database import engine as module
+from bythebook.database.engine import (
+    Database,
+    look_up,
+    make_engine,
+    open_database,
+    reader_of,
+    reading,
+    transaction,
+)
 from bythebook.database.tables import deliveries
 from bythebook.errors import StoreError
 from bythebook.ingestion.catalog import KnownBooks

@@ -197,7 +197,7 @@ class EdgeStore:
         def reopen() -> None:
             try:
                 self._open(self._dimension)
-            except DiskFull:
+            except BaseException:
                 self._broken = True
                 raise
 

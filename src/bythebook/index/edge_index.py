@@ -135,9 +135,9 @@ class EdgeIndex:
 
     def delete(self, filter: Filter) -> None:
         check_filter(filter, selective=True)
+        make_little_room(self._path)
         self._only_book = None
         self.removed += self.count(filter)
-        make_little_room(self._path)
         chosen = _to_filter(filter)
         self._shard.update(edge.UpdateOperation.delete_points_by_filter(chosen))
         self.flush()

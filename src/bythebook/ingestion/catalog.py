@@ -12,8 +12,7 @@ from urllib.parse import urlsplit
 from sqlalchemy import bindparam, delete, func, insert, or_, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from bythebook.database.engine import Database
-from bythebook.database.session import reading, transaction
+from bythebook.database.engine import Database, reading, transaction
 from bythebook.database.tables import books, files, given_titles, storable
 from bythebook.errors import BookNotFound, InputError
 from bythebook.models.chunk import BookInfo, now

@@ -14,7 +14,7 @@ from sqlalchemy import func, select, text
 from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
-from bythebook.database.session import reading, store_errors
+from bythebook.database.engine import reading, store_errors
 from bythebook.database.tables import jobs, plans
 from bythebook.errors import BusyError, StoreError
 

@@ -24,8 +24,7 @@ from sqlalchemy import Table, select
 from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
-from bythebook.database.engine import REVISION
-from bythebook.database.session import reason
+from bythebook.database.engine import REVISION, reason
 from bythebook.database.tables import (
     PASSING,
     UtcDateTime,

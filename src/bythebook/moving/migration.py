@@ -11,7 +11,7 @@ from typing import Any
 from sqlalchemy import Column, Table, func, select, text, tuple_
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from bythebook.database.session import reading, transaction
+from bythebook.database.engine import reading, transaction
 from bythebook.database.tables import PASSING, books, jobs, metadata
 from bythebook.errors import ConfigurationError, StoreError
 from bythebook.index.qdrant_models import PointStruct, Record

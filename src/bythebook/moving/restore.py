@@ -18,8 +18,7 @@ from sqlalchemy import Table, func, insert, select, text, update
 from sqlalchemy.exc import DataError, IntegrityError
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
-from bythebook.database.engine import database_address, open_database
-from bythebook.database.session import reading
+from bythebook.database.engine import database_address, open_database, reading
 from bythebook.database.tables import allowed_sources, books, jobs, keys
 from bythebook.errors import ConfigurationError, InputError
 from bythebook.files import is_pending, switch

@@ -10,8 +10,7 @@ from typing import Any
 from sqlalchemy import Interval, delete, func, insert, literal, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from bythebook.database.engine import Database
-from bythebook.database.session import transaction
+from bythebook.database.engine import Database, transaction
 from bythebook.database.tables import jobs, plans, shares
 from bythebook.ingestion.catalog import write_files
 from bythebook.ingestion.jobs import Jobs
