@@ -103,7 +103,17 @@ class EdgeStore:
 
             def work(index: EdgeIndex) -> None:
                 edge_folder.make_room(self._path, points, self._dimension, self._reserve)
-                self._replace(index, points, engine_points, index.matching(stale, within), durable)
+                gone = index.matching(stale, within)
+                if points and gone:  # either alone is one record of the engine's log
+                    edge_recovery.write_journal(self._path, points, gone)
+                try:
+                    with engine_errors(self._path):
+                        index.write(points, engine_points, gone, durable=durable or bool(gone))
+                        edge_recovery.clear_journal(self._path)
+                except BaseException as problem:
+                    # Nobody may see half of the switch; opening again makes it whole.
+                    self._broken, self._was_full = True, isinstance(problem, DiskFull)
+                    raise
 
             await self._use(work)
 
@@ -259,25 +269,6 @@ class EdgeStore:
         finally:
             index.close()
             self._process_lock.release()
-
-    def _replace(
-        self,
-        index: EdgeIndex,
-        points: Sequence[PointStruct],
-        engine_points: list[qdrant_edge.Point],
-        stale: Sequence[str],
-        durable: bool,
-    ) -> None:
-        if points and stale:  # either alone is one record of the engine's log
-            edge_recovery.write_journal(self._path, points, stale)
-        try:
-            with engine_errors(self._path):
-                index.write(points, engine_points, stale, durable=durable or bool(stale))
-                edge_recovery.clear_journal(self._path)
-        except BaseException as problem:
-            # Nobody may see half of the switch; opening again makes it whole.
-            self._broken, self._was_full = True, isinstance(problem, DiskFull)
-            raise
 
 
 def _is_worth_waiting_for(index: EdgeIndex) -> bool:
