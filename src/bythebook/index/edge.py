@@ -18,7 +18,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from contextvars import copy_context
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 import qdrant_edge
 
@@ -32,6 +32,7 @@ from bythebook.index.validation import check_filter, check_points
 from bythebook.runtime import give_back_freed, give_back_pages
 
 T = TypeVar("T")
+P = ParamSpec("P")
 
 logger = logging.getLogger(__name__)
 
@@ -39,6 +40,18 @@ logger = logging.getLogger(__name__)
 QUICKLY_REWRITTEN = 5_000
 # What was removed takes up memory until then; less than this is not worth anybody's waiting.
 FEW_REMOVED = 5_000
+
+
+def _in_turn(
+    method: Callable[Concatenate[EdgeIndex, P], T],
+) -> Callable[Concatenate[EdgeStore, P], Coroutine[Any, Any, T]]:
+    """The same method, when nothing else is under way."""
+
+    async def call(self: EdgeStore, *args: P.args, **kwargs: P.kwargs) -> T:
+        return await self._use(lambda index: method(index, *args, **kwargs))
+
+    call.__name__ = method.__name__
+    return call
 
 
 class EdgeStore:
@@ -121,8 +134,10 @@ class EdgeStore:
         async with self._writing:
             await self._use(lambda index: index.delete(filter))
 
-    async def flush(self) -> None:
-        await self._use(EdgeIndex.flush)
+    flush = _in_turn(EdgeIndex.flush)
+    scroll = _in_turn(EdgeIndex.scroll)
+    count = _in_turn(EdgeIndex.count)
+    facet = _in_turn(EdgeIndex.facet)
 
     async def optimize(self, *, serving: bool = False) -> None:
         """Rewrite segments with many deleted points; blocks every other call meanwhile."""
@@ -156,26 +171,6 @@ class EdgeStore:
         with_vectors: Selection = False,
     ) -> list[Record]:
         return await self.visit(lambda reads: reads.retrieve(ids, with_payload, with_vectors))
-
-    async def scroll(
-        self,
-        filter: Filter | None = None,
-        limit: int = 100,
-        offset: str | None = None,
-        with_payload: Selection = True,
-        with_vectors: Selection = False,
-    ) -> tuple[list[Record], str | None]:
-        return await self._use(
-            lambda index: index.scroll(filter, limit, offset, with_payload, with_vectors)
-        )
-
-    async def count(self, filter: Filter | None = None) -> int:
-        return await self._use(lambda index: index.count(filter))
-
-    async def facet(
-        self, key: str, filter: Filter | None = None, limit: int = 1000
-    ) -> dict[str | int, int]:
-        return await self._use(lambda index: index.facet(key, filter, limit))
 
     async def info(self) -> StoreInfo:
         def work(index: EdgeIndex) -> StoreInfo:

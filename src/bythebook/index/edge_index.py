@@ -77,11 +77,11 @@ class EdgeIndex:
 
     def scroll(
         self,
-        filter: Filter | None,
-        limit: int,
-        offset: str | None,
-        with_payload: Selection,
-        with_vectors: Selection,
+        filter: Filter | None = None,
+        limit: int = 100,
+        offset: str | None = None,
+        with_payload: Selection = True,
+        with_vectors: Selection = False,
     ) -> tuple[list[Record], str | None]:
         check_limit(limit)
         request = edge.ScrollRequest(
@@ -98,7 +98,9 @@ class EdgeIndex:
         request = edge.CountRequest(exact=True, filter=self._checked(filter))
         return self._shard.count(request)
 
-    def facet(self, key: str, filter: Filter | None, limit: int) -> dict[str | int, int]:
+    def facet(
+        self, key: str, filter: Filter | None = None, limit: int = 1000
+    ) -> dict[str | int, int]:
         check_key(key)
         check_limit(limit)
         request = edge.FacetRequest(key, limit=limit, exact=True, filter=self._checked(filter))
