@@ -29,7 +29,7 @@ def test_a_whole_request_is_said_in_the_clients_words() -> None:
         must=[
             qdrant_models.FieldCondition(key="book_id", match=qdrant_models.MatchValue(value="a")),
             qdrant_models.FieldCondition(
-                key="layer", match=qdrant_models.MatchExcept(except_=("L1",))
+                key="layer", match=qdrant_models.MatchExcept(except_=["L1"])
             ),
             qdrant_models.HasIdCondition(has_id=[]),
         ]

@@ -47,7 +47,7 @@ def _in_turn(
 ) -> Callable[Concatenate[EdgeStore, P], Coroutine[Any, Any, T]]:
     """The same method, when nothing else is under way."""
 
-    async def call(self: EdgeStore, *args: P.args, **kwargs: P.kwargs) -> T:
+    async def call(self: EdgeStore, /, *args: P.args, **kwargs: P.kwargs) -> T:
         return await self._use(lambda index: method(index, *args, **kwargs))
 
     call.__name__ = method.__name__

@@ -263,10 +263,10 @@ def _to_condition(condition: Condition) -> Any:
     if isinstance(condition.match, MatchValue):
         match = edge.MatchValue(condition.match.value)
     elif isinstance(condition.match, MatchExcept):
-        match = edge.MatchExcept(list(condition.match.except_))
+        match = edge.MatchExcept(condition.match.except_)
     else:
         assert condition.match is not None
-        match = edge.MatchAny(list(condition.match.any))
+        match = edge.MatchAny(condition.match.any)
     return edge.FieldCondition(condition.key, match=match)
 
 

@@ -34,12 +34,12 @@ class MatchValue:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MatchAny:
-    any: Sequence[str] | Sequence[int]
+    any: list[str] | list[int]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MatchExcept:
-    except_: Sequence[str] | Sequence[int]
+    except_: list[str] | list[int]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -36,7 +36,7 @@ def _forwarded(
     """The same method, in the process that has the index open."""
     name = method.__name__
 
-    async def forward(self: SharedStore, *args: P.args, **kwargs: P.kwargs) -> T:
+    async def forward(self: SharedStore, /, *args: P.args, **kwargs: P.kwargs) -> T:
         while (client := self._client) is not None:
             try:
                 result: T = await client.call(name, *args, **kwargs)

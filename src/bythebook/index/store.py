@@ -67,7 +67,7 @@ def other_layout(collection: str) -> ConfigurationError:
     )
 
 
-Selection = bool | Sequence[str]
+Selection = bool | list[str]
 """Everything, nothing, or these names: which payload fields or which vectors to bring back."""
 
 
