@@ -154,7 +154,7 @@ class EdgeStore:
         await self._use(work)
 
     async def visit(self, work: Callable[[Reads], Coroutine[Any, Any, T]]) -> T:
-        await self._mend()
+        await self._reopen_if_it_was_full()
 
         def read() -> T:
             return _run_without_waiting(work(EdgeReads(self._opened())))
@@ -188,7 +188,7 @@ class EdgeStore:
         return await self._use(work)
 
     async def _use(self, work: Callable[[EdgeIndex], T]) -> T:
-        await self._mend()
+        await self._reopen_if_it_was_full()
 
         def guarded() -> T:
             with engine_errors(self._path):
@@ -196,7 +196,7 @@ class EdgeStore:
 
         return await self._executor.submit(lambda: self._noting_panic(guarded))
 
-    async def _mend(self) -> None:
+    async def _reopen_if_it_was_full(self) -> None:
         """What failed because the disk was full is opened again: there may be room by now."""
 
         def reopen() -> None:

@@ -278,36 +278,36 @@ def _check_complete(path: Path) -> None:
 
 
 # To open or make an index, and to remove from one.
-LITTLE = 2_000_000
+SMALL_WRITE = 2_000_000
 # Files of this size hold passages, vectors or the log; the smaller ones a value for each point.
 LARGE_FILE = 8 * 2**20
 # Behind what is asked for, in each file.
-SLACK = 2**14
+MARGIN = 2**14
 # The most that one point adds to a small file: a value, where it is, or a bit.
-VALUE = 256
-LESS = {"tracker.dat": 32, "bitmask.dat": 1, "flags_a.dat": 1, "flags_b.dat": 1}
+BYTES_PER_POINT = 256
+FEWER_BYTES_PER_POINT = {"tracker.dat": 32, "bitmask.dat": 1, "flags_a.dat": 1, "flags_b.dat": 1}
 # Written to the journal, the log and its place, and moved when a place is too small.
-TIMES = 4
+COPIES_OF_A_WRITE = 4
 
 
 def make_room(path: Path, points: Sequence[PointStruct], dimension: int, reserve: int) -> None:
     """Raise DiskFull unless these points can be written and the reserve stays."""
     size = sum(len(repr(point.payload)) + 12 * dimension for point in points)
     files = list(_ahead(path, len(points), size))
-    check_room(path, reserve, TIMES * size + LITTLE)
+    check_room(path, reserve, COPIES_OF_A_WRITE * size + SMALL_WRITE)
     allocate_ahead(files)
 
 
 def make_little_room(path: Path) -> None:
     """The same for what writes next to nothing; it may use the reserve."""
-    check_room(path, 0, LITTLE)
+    check_room(path, 0, SMALL_WRITE)
     allocate_ahead(_ahead(path, 0, 0))
 
 
 def has_room_for_another(path: Path, reserve: int) -> bool:
     """Whether all of the index can be written once more."""
     try:
-        check_room(path, reserve, folder_usage(path) + LITTLE)
+        check_room(path, reserve, folder_usage(path) + SMALL_WRITE)
     except DiskFull:
         return False
     return True
@@ -322,5 +322,5 @@ def _ahead(path: Path, points: int, size: int) -> Iterator[tuple[Path, int]]:
             status = file.stat()
             if disk_usage(status) < status.st_size:
                 large = status.st_size >= LARGE_FILE
-                small = points * LESS.get(file.name, VALUE)
-                yield file, SLACK + (2 * size if large else small)
+                small = points * FEWER_BYTES_PER_POINT.get(file.name, BYTES_PER_POINT)
+                yield file, MARGIN + (2 * size if large else small)
