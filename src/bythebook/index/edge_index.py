@@ -260,13 +260,16 @@ def _to_condition(condition: Condition) -> Any:
         bounds = edge.RangeFloat(gte=span.gte, gt=span.gt, lte=span.lte, lt=span.lt)
         return edge.FieldCondition(condition.key, range=bounds)
     match: Any
+    values: Any
     if isinstance(condition.match, MatchValue):
         match = edge.MatchValue(condition.match.value)
     elif isinstance(condition.match, MatchExcept):
-        match = edge.MatchExcept(condition.match.except_)
+        values = list(condition.match.except_)
+        match = edge.MatchExcept(values)
     else:
         assert condition.match is not None
-        match = edge.MatchAny(condition.match.any)
+        values = list(condition.match.any)
+        match = edge.MatchAny(values)
     return edge.FieldCondition(condition.key, match=match)
 
 

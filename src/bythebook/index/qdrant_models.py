@@ -34,12 +34,12 @@ class MatchValue:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MatchAny:
-    any: list[str] | list[int]
+    any: Sequence[str] | Sequence[int]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MatchExcept:
-    except_: list[str] | list[int]
+    except_: Sequence[str] | Sequence[int]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,8 +103,8 @@ class QueryRequest:
     limit: int
     filter: Filter | None = None
     params: SearchParams | None = None
-    with_vector: bool | Sequence[str] | None = None
-    with_payload: bool | Sequence[str] | None = None
+    with_vector: bool | list[str] | None = None
+    with_payload: bool | list[str] | None = None
 
 
 class ScoredPoint(NamedTuple):  # made in half the time, and a search makes 150
