@@ -32,7 +32,7 @@ import httpx  # noqa: E402
 from qdrant_client import QdrantClient, models  # noqa: E402
 from tokenizers import Tokenizer  # noqa: E402
 
-from bythebook.embedding.minilm import MiniLM  # noqa: E402
+from bythebook.embedding.embedder import MiniLM  # noqa: E402
 from bythebook.embedding.onnx_model import FOLDER  # noqa: E402
 from bythebook.library import Library  # noqa: E402
 from bythebook.models.chunk import DocumentChunk  # noqa: E402

@@ -28,7 +28,7 @@ import onnxruntime  # type: ignore[import-untyped]
 from numpy.typing import NDArray
 from tokenizers import Tokenizer
 
-from bythebook.embedding.minilm import END, START, WINDOW, MiniLM
+from bythebook.embedding.embedder import END, START, WINDOW, MiniLM
 from bythebook.embedding.onnx_model import checked_file, even_windows
 
 SETS = ("anthropic_docs", "mtrag_un", "clapnq_dev", "squad2")

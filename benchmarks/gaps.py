@@ -24,7 +24,7 @@ from typing import Any
 
 import numpy as np
 
-from bythebook.embedding.minilm import MiniLM
+from bythebook.embedding.embedder import MiniLM
 from bythebook.gaps import grouped
 
 SAME = Path(__file__).parent / "data" / "same_questions.txt"

@@ -20,7 +20,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from bythebook.embedding.minilm import Model
+from bythebook.embedding.embedder import Model
 from bythebook.embedding.onnx_model import FOLDER
 from bythebook.reader import Reader
 from bythebook.settings import Settings

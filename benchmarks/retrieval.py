@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from statistics import mean
 
-from bythebook.ingestion.points import all_points, book_filter
+from bythebook.index.store import all_points, book_filter
 from bythebook.library import Library
 from bythebook.models.search_messages import SearchQuery
 from bythebook.retrieval import proximity, retriever

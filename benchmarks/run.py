@@ -25,8 +25,8 @@ from statistics import median
 import numpy as np
 
 from bythebook.index.edge import EdgeStore
+from bythebook.ingestion.pages import make_point
 from bythebook.ingestion.plan import make_plan
-from bythebook.ingestion.points import make_point
 from bythebook.library import Library
 from bythebook.models.chunk import DocumentChunk, chunk_id, now
 from bythebook.models.job import IngestionRecord, IngestionState

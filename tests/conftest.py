@@ -18,7 +18,7 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 
 from booktext import WriteBook
 from bythebook.database.engine import open_database
-from bythebook.embedding import minilm
+from bythebook.embedding import embedder
 from bythebook.library import Library, sample_book
 from bythebook.settings import Settings
 from extent import EXAMPLES
@@ -93,7 +93,7 @@ def with_sandbox(_own_environment: None, monkeypatch: pytest.MonkeyPatch) -> Non
 def _one_model() -> Iterator[None]:
     """The built-in model is read and checked once for each worker, not for each library."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(minilm, "Model", cache(minilm.Model))
+        patch.setattr(embedder, "Model", cache(embedder.Model))
         yield
 
 

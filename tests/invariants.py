@@ -9,7 +9,7 @@ from math import isclose
 from pathlib import Path
 from typing import Any
 
-from bythebook.ingestion.points import all_points, book_filter
+from bythebook.index.store import all_points, book_filter
 from bythebook.library import Library
 from bythebook.models.chunk import DocumentChunk
 from bythebook.models.passage import chunk_of_payload
@@ -39,7 +39,7 @@ class Numbers(list[float]):
 async def content_of(library: Library, book_id: str) -> dict[str, tuple[dict[str, Any], Numbers]]:
     """Each point's payload, without its history, and its vector."""
     store = await library.store()
-    records = await all_points(store, book_filter(book_id), vectors=True)
+    records = await all_points(store, book_filter(book_id), with_vectors=True)
     return {
         record.id: (
             {key: value for key, value in (record.payload or {}).items() if key not in HISTORY},

@@ -9,7 +9,7 @@ from typing import Any
 from sqlalchemy import event
 from sqlalchemy.ext.asyncio import AsyncEngine
 
-from bythebook.database.session import reader_of
+from bythebook.database.engine import reader_of
 
 
 @contextmanager

@@ -82,7 +82,6 @@ SQL_OWNERS = {
     "database",
     "ingestion/catalog",
     "ingestion/jobs",
-    "ingestion/known_books",
     "ingestion/locks",
     "keys",
     "moving/backup",

@@ -106,7 +106,7 @@ def test_the_model_is_held_once() -> None:
         from pathlib import Path
         import numpy, onnxruntime, tokenizers
         from bythebook.embedding.onnx_model import FOLDER
-        from bythebook.embedding.minilm import Model
+        from bythebook.embedding.embedder import Model
 
         def own():
             status = Path("/proc/self/status").read_text()

@@ -81,7 +81,7 @@ class Bythebook:
         self.loop.run_until_complete(self._fill(chunks, vectors))
 
     async def _fill(self, chunks: list[dict[str, Any]], vectors: Any) -> None:
-        from bythebook.ingestion.points import make_point
+        from bythebook.ingestion.pages import make_point
         from bythebook.models.chunk import DocumentChunk, now
         from bythebook.models.job import IngestionRecord
 

@@ -12,7 +12,7 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from bythebook.embedding.minilm import MiniLM
+from bythebook.embedding.embedder import MiniLM
 from bythebook.models.asked_question import (
     MAX_REASONS,
     MAX_WORDINGS,

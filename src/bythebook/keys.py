@@ -13,7 +13,7 @@ from typing import Any
 from sqlalchemy import ColumnElement, insert, literal, or_, select, update
 from sqlalchemy.ext.asyncio import AsyncEngine
 
-from bythebook.database.session import look_up, reading, transaction
+from bythebook.database.engine import look_up, reading, transaction
 from bythebook.database.tables import keys
 from bythebook.errors import BookNotFound, InputError, KeyRefused
 from bythebook.models.chunk import now

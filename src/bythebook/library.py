@@ -15,9 +15,8 @@ from bythebook.database.engine import Database
 from bythebook.embedding.embedder import Embedder, make_embedder
 from bythebook.errors import BookError, ConfigurationError, StoreError
 from bythebook.files import disk_full, finish_switch, is_full
-from bythebook.index.store import StoreInfo, VectorStore, make_store
-from bythebook.ingestion.known_books import KnownBooks, only_book
-from bythebook.ingestion.points import book_filter
+from bythebook.index.store import StoreInfo, VectorStore, book_filter, make_store
+from bythebook.ingestion.catalog import Catalog, KnownBooks, only_book
 from bythebook.models.chunk import BookInfo
 from bythebook.models.passage import Passage
 from bythebook.models.search_messages import SearchQuery
@@ -35,7 +34,6 @@ if TYPE_CHECKING:
     from sqlalchemy.ext.asyncio import AsyncEngine
 
     from bythebook.fetching.crawl import OnFetch
-    from bythebook.ingestion.catalog import Catalog
     from bythebook.ingestion.ingest import Ingestion, OnProgress
     from bythebook.ingestion.jobs import Jobs
     from bythebook.ingestion.locks import BookLocks
@@ -56,6 +54,7 @@ class Library:
         self.database = database
         self.embedder = embedder
         self.known = KnownBooks(database)
+        self.catalog = Catalog(self.known)
         self._store: VectorStore | None = None
         self._searcher: Retriever | None = None
         self._opening = asyncio.Lock()
@@ -80,12 +79,6 @@ class Library:
     @property
     def engine(self) -> AsyncEngine:
         return self.database.engine
-
-    @cached_property
-    def catalog(self) -> Catalog:
-        from bythebook.ingestion.catalog import Catalog
-
-        return Catalog(self.known)
 
     @cached_property
     def job_table(self) -> Jobs:
@@ -178,7 +171,7 @@ class Library:
             return self._store
 
     async def _replace_collection(self, store: VectorStore) -> None:
-        from bythebook.ingestion.points import check_alone
+        from bythebook.ingestion.plan import check_alone
 
         check_alone(await self.known.all(), self.settings.collection, self.embedder.dimension)
         await store.drop()
@@ -246,7 +239,7 @@ class Library:
         return Ingestion(
             book=book,
             job=job,
-            known=self.known,
+            catalog=self.catalog,
             jobs=self.job_table,
             embedder=self.embedder,
             open_store=self.store,
@@ -372,7 +365,7 @@ class Library:
                 await store.close()
 
     async def _rebuild(self, store: VectorStore) -> str:
-        from bythebook.ingestion.plan import forget_missing_files
+        from bythebook.ingestion.ingest import forget_missing_files
 
         done = await store.recover(self.embedder.dimension)
         if done is None:

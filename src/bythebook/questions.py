@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from sqlalchemy import ColumnElement, and_, delete, func, insert, or_, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
-from bythebook.database.session import reading, transaction
+from bythebook.database.engine import reading, transaction
 from bythebook.database.tables import asked_questions as table
 from bythebook.database.tables import storable, storable_json
 from bythebook.errors import InputError

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from bythebook.index.qdrant_models import FieldCondition, Filter, MatchAny
-from bythebook.ingestion.points import all_points, book_filter
+from bythebook.index.store import all_points, book_filter
 from bythebook.language.question_templates import Dictionary, heading_question
 from bythebook.library import Library
 from bythebook.models.chunk import BookInfo
@@ -117,7 +117,7 @@ async def _passages(library: Library, book: BookInfo) -> list[Passage]:
     chosen = [pages[at * len(pages) // MOST_PAGES] for at in range(MOST_PAGES)]
     order = {page: number for number, page in enumerate(chosen if pages[MOST_PAGES:] else pages)}
     on_pages = FieldCondition(key="source_file", match=MatchAny(any=list(order)))
-    in_book = book_filter(book.book_id).must or []
+    in_book = book_filter(book.book_id).must
     records = await all_points(await library.store(), Filter(must=[*in_book, on_pages]))
     places = [passage_of_record(record) for record in records]
     return sorted(

@@ -12,7 +12,7 @@ from sqlalchemy import Table, delete, func, insert, literal, select, union_all, 
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
-from bythebook.database.session import look_up, reading, transaction
+from bythebook.database.engine import look_up, reading, transaction
 from bythebook.database.tables import (
     archived_messages,
     archived_threads,

@@ -12,7 +12,7 @@ import httpx
 import pytest
 
 from booktext import WriteBook, lesson, section, small_book
-from bythebook.ingestion.points import all_points, book_filter
+from bythebook.index.store import all_points, book_filter
 from bythebook.library import Library
 from bythebook.settings import Settings
 from contract.shapes import misfits
@@ -99,7 +99,7 @@ async def test_every_field_that_is_stored(kept: Library, write_book: WriteBook) 
     await kept.ingest(folder)
     chunks = await check_invariants(kept, "small")
     store = await kept.store()
-    points = await all_points(store, book_filter("small"), vectors=True)
+    points = await all_points(store, book_filter("small"), with_vectors=True)
     assert len(points) == len(chunks) == 8
     for point in points:
         payload = point.payload or {}

@@ -11,12 +11,19 @@ from sqlalchemy import event, select, text
 from sqlalchemy.exc import IntegrityError, OperationalError, ProgrammingError
 from sqlalchemy.ext.asyncio import AsyncEngine
 
-from bythebook.database import session as module
-from bythebook.database.engine import Database, make_engine, open_database
-from bythebook.database.session import look_up, reader_of, reading, transaction
+from bythebook.database import engine as module
+from bythebook.database.engine import (
+    Database,
+    look_up,
+    make_engine,
+    open_database,
+    reader_of,
+    reading,
+    transaction,
+)
 from bythebook.database.tables import deliveries
 from bythebook.errors import StoreError
-from bythebook.ingestion.known_books import KnownBooks
+from bythebook.ingestion.catalog import KnownBooks
 from bythebook.models.values import new_id
 from bythebook.threads import Threads
 from postgres_server import PASSWORD, new_database, postgres_server

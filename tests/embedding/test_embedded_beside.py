@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 
 from booktext import TOPICS
-from bythebook.embedding.minilm import MiniLM
+from bythebook.embedding.embedder import MiniLM
 from bythebook.runtime import Processes
 
 TEXTS = list(TOPICS.values())

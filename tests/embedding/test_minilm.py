@@ -13,8 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bythebook.embedding.embedder import Embedder, make_embedder
-from bythebook.embedding.minilm import MiniLM
+from bythebook.embedding.embedder import Embedder, MiniLM, make_embedder
 from bythebook.embedding.onnx_model import FOLDER, even_windows
 from bythebook.errors import ConfigurationError
 from bythebook.settings import Settings

@@ -7,8 +7,7 @@ from array import array
 import pytest
 
 from bythebook.embedding import embedder
-from bythebook.embedding.embedder import Recent
-from bythebook.embedding.minilm import MiniLM
+from bythebook.embedding.embedder import MiniLM, Recent
 
 
 async def test_the_last_questions_are_remembered(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -60,7 +60,7 @@ def settings_for(url: str, **changes: Any) -> Settings:
 async def embedder(
     kind: str, server: EmbeddingServer, clock: Clock
 ) -> AsyncIterator[RemoteEmbedder]:
-    made = KINDS[kind].from_settings(settings_for(server.url), sleep=clock.sleep)
+    made = KINDS[kind](settings_for(server.url), sleep=clock.sleep)
     yield made
     await made.close()
 
@@ -135,7 +135,7 @@ async def test_a_query_is_one_vector_and_not_counted(kind: str, embedder: Remote
 
 async def test_openai_is_asked_in_its_own_words(server: EmbeddingServer) -> None:
     settings = settings_for(server.url, openai_base_url=f"{server.url}/v1/")
-    embedder = OpenAIEmbedder.from_settings(settings)
+    embedder = OpenAIEmbedder(settings)
     await embedder.embed_query("why?")
     await embedder.close()
     request = server.requests[0]
@@ -149,7 +149,7 @@ async def test_openai_is_asked_in_its_own_words(server: EmbeddingServer) -> None
 
 
 async def test_cohere_is_told_queries_from_documents(server: EmbeddingServer) -> None:
-    embedder = CohereEmbedder.from_settings(settings_for(server.url))
+    embedder = CohereEmbedder(settings_for(server.url))
     question = await embedder.embed_query("why?")
     passage = await embedder.embed_documents(["why?"])
     await embedder.close()
@@ -170,7 +170,7 @@ async def test_openai_rows_may_come_in_any_order(server: EmbeddingServer) -> Non
         return answer | {"data": answer["data"][::-1]}
 
     server.script(Step(change=shuffle))
-    embedder = OpenAIEmbedder.from_settings(settings_for(server.url))
+    embedder = OpenAIEmbedder(settings_for(server.url))
     rows = await embedder.embed_documents(["first", "second", "third"])
     await embedder.close()
     wanted = [expected("openai", text) for text in ("first", "second", "third")]
@@ -220,7 +220,7 @@ async def test_a_service_that_is_not_there_is_an_error(kind: str, clock: Clock) 
     gone = EmbeddingServer()
     gone.start()
     gone.stop()
-    embedder = KINDS[kind].from_settings(settings_for(gone.url), sleep=clock.sleep)
+    embedder = KINDS[kind](settings_for(gone.url), sleep=clock.sleep)
     with pytest.raises(EmbeddingError, match="could not be reached"):
         await embedder.embed_query("hello?")
     await embedder.close()
@@ -233,7 +233,7 @@ async def test_a_slow_answer_is_given_up_and_asked_again(
 ) -> None:
     server.script(Step(delay=1.0))
     settings = settings_for(server.url, embedding_timeout=0.4)
-    embedder = KINDS[kind].from_settings(settings, sleep=clock.sleep)
+    embedder = KINDS[kind](settings, sleep=clock.sleep)
     assert len(await embedder.embed_query("hurry")) == embedder.dimension
     await embedder.close()
     assert clock.slept == [1]
@@ -285,7 +285,7 @@ async def test_openai_positions_must_be_each_named_once(server: EmbeddingServer)
         return answer | {"data": [row | {"index": 0} for row in answer["data"]]}
 
     server.script(Step(change=twice))
-    embedder = OpenAIEmbedder.from_settings(settings_for(server.url))
+    embedder = OpenAIEmbedder(settings_for(server.url))
     with pytest.raises(EmbeddingError):
         await embedder.embed_documents(["one", "two"])
     await embedder.close()
@@ -294,7 +294,7 @@ async def test_openai_positions_must_be_each_named_once(server: EmbeddingServer)
 @KIND
 async def test_a_refused_key_names_its_variable(kind: str, server: EmbeddingServer) -> None:
     wrong = {f"{kind}_api_key": "wrong-key"}
-    embedder = KINDS[kind].from_settings(settings_for(server.url, **wrong))
+    embedder = KINDS[kind](settings_for(server.url, **wrong))
     with pytest.raises(ConfigurationError) as caught:
         await embedder.embed_query(SECRET_TEXT)
     await embedder.close()
@@ -315,7 +315,7 @@ async def test_an_address_or_model_that_is_not_there_is_told(
     kind: str, server: EmbeddingServer
 ) -> None:
     settings = settings_for(f"{server.url}/elsewhere")
-    embedder = KINDS[kind].from_settings(settings)
+    embedder = KINDS[kind](settings)
     with pytest.raises(ConfigurationError, match=f"{kind.upper()}_BASE_URL"):
         await embedder.embed_query("where?")
     await embedder.close()
@@ -323,7 +323,7 @@ async def test_an_address_or_model_that_is_not_there_is_told(
 
 @KIND
 async def test_an_address_that_is_none_is_told(kind: str, clock: Clock) -> None:
-    embedder = KINDS[kind].from_settings(settings_for("localhost:no"), sleep=clock.sleep)
+    embedder = KINDS[kind](settings_for("localhost:no"), sleep=clock.sleep)
     with pytest.raises(BookError, match=f"{kind.upper()}_BASE_URL|could not be reached"):
         await embedder.embed_query("where?")
     await embedder.close()
@@ -333,14 +333,14 @@ async def test_an_address_that_is_none_is_told(kind: str, clock: Clock) -> None:
 def test_an_unknown_model_is_told_with_those_that_are_known(kind: str) -> None:
     field = {"openai": "openai_embedding_model", "cohere": "cohere_model"}[kind]
     with pytest.raises(ConfigurationError, match="one of: "):
-        KINDS[kind].from_settings(settings_for("http://127.0.0.1:9", **{field: "no-such"}))
+        KINDS[kind](settings_for("http://127.0.0.1:9", **{field: "no-such"}))
 
 
 async def test_an_account_without_credit_is_not_asked_again(
     server: EmbeddingServer, clock: Clock
 ) -> None:
     server.script(Step(status=429, body=b'{"error": {"code": "insufficient_quota"}}'))
-    embedder = OpenAIEmbedder.from_settings(settings_for(server.url), sleep=clock.sleep)
+    embedder = OpenAIEmbedder(settings_for(server.url), sleep=clock.sleep)
     with pytest.raises(EmbeddingError, match="credit"):
         await embedder.embed_query("how much?")
     await embedder.close()
@@ -365,7 +365,7 @@ async def test_errors_hold_neither_key_nor_text(
 def test_a_key_that_would_break_the_header_is_not_quoted(kind: str) -> None:
     broken = {f"{kind}_api_key": "sk-very secret\nkey"}
     with pytest.raises(ConfigurationError, match=f"{kind.upper()}_API_KEY") as caught:
-        KINDS[kind].from_settings(settings_for("http://127.0.0.1:9", **broken))
+        KINDS[kind](settings_for("http://127.0.0.1:9", **broken))
     assert "very secret" not in str(caught.value)
 
 

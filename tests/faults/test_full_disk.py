@@ -160,9 +160,10 @@ async def is_up(http: httpx.AsyncClient) -> bool:
 WRITER = """
 import asyncio, sys
 from pathlib import Path
-from bythebook.index.edge import EdgeStore, edge
-from bythebook.index.edge_journal import make_room
-from bythebook.index.edge_translation import to_point
+import qdrant_edge as edge
+from bythebook.index.edge import EdgeStore
+from bythebook.index.edge_folder import make_room
+from bythebook.index.edge_index import to_point
 from faults.small_disk import SmallDisk
 from index.index_samples import DIMENSION, SAMPLES, sample
 
@@ -175,7 +176,8 @@ async def main():
     if sys.argv[2] == "with room":
         make_room(disk.folder / "index" / "one", more, DIMENSION, 0)
     disk.fill()
-    store._shard.update(edge.UpdateOperation.upsert_points([to_point(point) for point in more]))
+    points = [to_point(point) for point in more]
+    store._index._shard.update(edge.UpdateOperation.upsert_points(points))
     assert await store.count() == len(SAMPLES) + len(more)
     disk.make_room()
     await store.close()

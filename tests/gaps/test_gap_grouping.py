@@ -16,7 +16,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bythebook.embedding.minilm import MiniLM
+from bythebook.embedding.embedder import MiniLM
 from bythebook.gaps import ALIKE, by_wording, gap_of, grouped, most_asked_first, plain
 from bythebook.models.asked_question import Gap
 from bythebook.questions import Unanswered

@@ -8,20 +8,13 @@ from typing import Any
 from bythebook.index.qdrant_models import (
     FieldCondition,
     Filter,
-    Fusion,
-    FusionQuery,
     HasIdCondition,
-    IsEmptyCondition,
     MatchAny,
     MatchExcept,
     MatchValue,
-    PayloadField,
-    Prefetch,
     QuantizationSearchParams,
     QueryRequest,
     Range,
-    Rrf,
-    RrfQuery,
     SearchParams,
     SparseVector,
 )
@@ -80,29 +73,6 @@ FILTERS: dict[str, tuple[Filter, Callable[[dict[str, Any]], bool]]] = {
             and p["layer"] == "L2"
         ),
     ),
-    "must not": (
-        Filter(must_not=[FieldCondition(key="module", match=MatchValue(value="module-0"))]),
-        lambda p: p["module"] != "module-0",
-    ),
-    "should": (
-        Filter(
-            should=[
-                FieldCondition(key="lesson", match=MatchValue(value=1)),
-                FieldCondition(key="layer", match=MatchValue(value="L3")),
-            ]
-        ),
-        lambda p: p["lesson"] == 1 or p["layer"] == "L3",
-    ),
-    "nested": (
-        Filter(
-            must=[where("book_id", "atlas"), Filter(must_not=[where("lesson", 0)])],
-        ),
-        lambda p: p["book_id"] == "atlas" and p["lesson"] != 0,
-    ),
-    "empty field": (
-        Filter(must=[IsEmptyCondition(is_empty=PayloadField(key="section_title"))]),
-        lambda p: p["section_title"] is None,
-    ),
     "inside an object": (where("extra.object.a", "b"), lambda p: True),
     "ids": (
         Filter(must=[HasIdCondition(has_id=[point_id(3), point_id(4), point_id("none")])]),
@@ -116,9 +86,6 @@ REQUESTS = {
     "dense filtered": QueryRequest(
         query=dense("q"), using="dense", limit=5, filter=where("book_id", "atlas")
     ),
-    "dense with threshold": QueryRequest(
-        query=dense("q"), using="dense", limit=50, score_threshold=0.3
-    ),
     "dense exact": QueryRequest(
         query=dense("r"), using="dense", limit=5, params=SearchParams(exact=True)
     ),
@@ -130,7 +97,6 @@ REQUESTS = {
             exact=True, quantization=QuantizationSearchParams(rescore=True, oversampling=2.0)
         ),
     ),
-    "dense page": QueryRequest(query=dense("q"), using="dense", limit=5, offset=5),
     "sparse": QueryRequest(query=sparse("q"), using="bm25", limit=7),
     "sparse filtered": QueryRequest(
         query=sparse("q"), using="bm25", limit=7, filter=where("chapter", 2)
@@ -140,29 +106,5 @@ REQUESTS = {
     ),
     "sparse without words": QueryRequest(
         query=SparseVector(indices=[], values=[]), using="bm25", limit=7
-    ),
-    "rrf": QueryRequest(
-        prefetch=[
-            Prefetch(query=dense("q"), using="dense", limit=20),
-            Prefetch(query=sparse("q"), using="bm25", limit=20),
-        ],
-        query=FusionQuery(fusion=Fusion.RRF),
-        limit=10,
-    ),
-    "rrf with k": QueryRequest(
-        prefetch=[
-            Prefetch(query=dense("q"), using="dense", limit=20, filter=where("book_id", "atlas")),
-            Prefetch(query=sparse("q"), using="bm25", limit=20, filter=where("book_id", "atlas")),
-        ],
-        query=RrfQuery(rrf=Rrf(k=60)),
-        limit=10,
-    ),
-    "dbsf": QueryRequest(
-        prefetch=[
-            Prefetch(query=dense("q"), using="dense", limit=20),
-            Prefetch(query=sparse("q"), using="bm25", limit=20),
-        ],
-        query=FusionQuery(fusion=Fusion.DBSF),
-        limit=10,
     ),
 }

@@ -16,9 +16,10 @@ from typing import Any
 import pytest
 import qdrant_edge
 
-from bythebook.errors import BusyError, InputError, StoreError
-from bythebook.index import edge, edge_journal, edge_shard
+from bythebook.errors import BusyError, DiskFull, InputError, StoreError
+from bythebook.index import edge, edge_folder, edge_recovery
 from bythebook.index.edge import EdgeStore
+from bythebook.index.edge_index import EdgeIndex
 from bythebook.index.qdrant_models import PointStruct
 from bythebook.index.store import Reads
 from index.index_samples import DIMENSION, SAMPLES, dense, point_id, sample, sparse, where
@@ -147,7 +148,7 @@ async def test_a_panic_closes_the_store_and_recover_brings_it_back(
         await store.open(DIMENSION)
     assert "bythebook doctor" in str(caught.value)
     if after == "pending":
-        edge_journal.write(folder, [sample(300)], [point_id(0)])
+        edge_recovery.write_journal(folder, [sample(300)], [point_id(0)])
     recovery = await store.recover(DIMENSION)
     assert (recovery.points, recovery.lost) == (60, 0)
     assert recovery.kept_at.is_dir()
@@ -329,7 +330,7 @@ def test_left_overs_of_a_crash_are_swept(folder: Path) -> None:
     store = EdgeStore(folder)
     asyncio.run(store.open(DIMENSION))
     asyncio.run(store.close())
-    assert {part.name for part in folder.parent.iterdir()} == {"index", "index.lock", "index.owner"}
+    assert {part.name for part in folder.parent.iterdir()} == {"index", "index.owner"}
 
 
 async def test_a_segment_that_goes_while_open_is_reported(store: EdgeStore, folder: Path) -> None:
@@ -346,17 +347,35 @@ async def test_a_disk_that_fails_is_explained(
         raise OSError(28, "No space left on device")
 
     with monkeypatch.context() as patch:
-        patch.setattr(edge_journal, "write", full)
+        patch.setattr(edge_recovery, "write_journal", full)
         with pytest.raises(StoreError, match="is full"):
             await store.replace([sample(100)], [point_id(0)])
     assert await store.count() == 60
 
 
+async def test_a_write_that_met_a_full_disk_is_finished_when_there_is_room(
+    store: EdgeStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(EdgeIndex, "flush", full)
+        with pytest.raises(DiskFull):
+            await store.replace([sample(100)], [point_id(0)])
+        patch.setattr(edge_folder, "make_little_room", full)
+        for _ in range(2):
+            with pytest.raises(DiskFull):
+                await store.count()
+    assert await store.count() == 60
+    assert await store.retrieve([point_id(0)]) == []
+
+
 def test_interrupts_are_not_swallowed(tmp_path: Path) -> None:
     for kind in (KeyboardInterrupt, SystemExit):
-        with pytest.raises(kind), edge_shard.engine_errors(tmp_path):
+        with pytest.raises(kind), edge_folder.engine_errors(tmp_path):
             raise kind
-    with pytest.raises(InputError), edge_shard.engine_errors(tmp_path):
+    with pytest.raises(InputError), edge_folder.engine_errors(tmp_path):
         raise InputError("as it is")
 
 

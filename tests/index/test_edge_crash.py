@@ -14,7 +14,7 @@ import pytest
 import qdrant_edge
 
 from bythebook.errors import StoreError
-from bythebook.index import edge_journal
+from bythebook.index import edge_recovery
 from bythebook.index.edge import EdgeStore
 from index.index_samples import DIMENSION, edition, point_id
 
@@ -123,7 +123,7 @@ async def test_an_interrupted_switch_is_finished_at_the_next_start(
 
     with monkeypatch.context() as patch:
         if stage == "after":
-            patch.setattr(edge_journal, "clear", fail)
+            patch.setattr(edge_recovery, "clear_journal", fail)
         else:
             name = "upsert_points" if stage == "before" else "delete_points"
             patch.setattr(Failing, name, fail)

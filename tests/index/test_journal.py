@@ -10,7 +10,7 @@ from pathlib import Path
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bythebook.index import edge_journal
+from bythebook.index.edge_recovery import read_journal, write_journal
 from bythebook.index.qdrant_models import PointStruct, SparseVector
 from index.index_samples import point_id, sample
 
@@ -19,13 +19,13 @@ from index.index_samples import point_id, sample
 def test_a_vector_comes_back_as_the_engine_keeps_it(vector: list[float]) -> None:
     point = PointStruct(id=point_id(1), vector={"dense": vector}, payload={"text": "ä"})
     with tempfile.TemporaryDirectory() as folder:
-        edge_journal.write(Path(folder), [point], [point_id(2)])
-        assert edge_journal.read(Path(folder)) == ([point], [point_id(2)])
+        write_journal(Path(folder), [point], [point_id(2)])
+        assert read_journal(Path(folder)) == ([point], [point_id(2)])
 
 
 def test_digits_the_engine_drops_are_not_kept(tmp_path: Path) -> None:
-    edge_journal.write(tmp_path, [sample(1)], [])
-    found = edge_journal.read(tmp_path)
+    write_journal(tmp_path, [sample(1)], [])
+    found = read_journal(tmp_path)
     assert found
     ((point,), _) = found
     given_vector = sample(1).vector["dense"]
@@ -50,4 +50,4 @@ def test_what_an_earlier_version_left_is_read(tmp_path: Path) -> None:
     point = PointStruct(
         id=point_id(1), vector={"dense": [0.5, -1], "bm25": words}, payload={"text": "left"}
     )
-    assert edge_journal.read(tmp_path) == ([point], [point_id(2)])
+    assert read_journal(tmp_path) == ([point], [point_id(2)])

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from bythebook.index import edge_translation
+from bythebook.index import edge_folder
 from bythebook.index.edge import EdgeStore
 from bythebook.index.qdrant_models import (
     QuantizationSearchParams,
@@ -44,7 +44,7 @@ def rounded(hits: list[list[ScoredPoint]]) -> list[list[tuple[str, float]]]:
 async def test_a_large_index_finds_the_same_after_tidying_up(
     quick_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(edge_translation, "_LARGE_KB", 10)
+    monkeypatch.setattr(edge_folder, "_LARGE_KB", 10)
     folder = quick_path / "index"
     store = EdgeStore(folder)
     await store.open(DIMENSION)
@@ -74,7 +74,7 @@ async def test_of_twice_as_many_the_vectors_choose_the_same(
 ) -> None:
     """The scores are those of the vectors themselves, unless somebody wants the rounded ones."""
     store = EdgeStore(quick_path / "index")
-    monkeypatch.setattr(edge_translation, "_LARGE_KB", 10)
+    monkeypatch.setattr(edge_folder, "_LARGE_KB", 10)
     await store.open(DIMENSION)
     await store.replace([sample(number) for number in range(POINTS)], [])
     await store.optimize()

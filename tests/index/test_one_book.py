@@ -41,7 +41,7 @@ def requests(book: str, *more: FieldCondition) -> list[QueryRequest]:
     in_book = Filter(must=[FieldCondition(key="book_id", match=MatchValue(value=book))])
     words = SparseVector(indices=[1, 2, 3, 4, 5], values=[1.0] * 5)
     params = SearchParams(idf=IdfCorpusParams(corpus=in_book))
-    chosen = Filter(must=[*(in_book.must or ()), *more])
+    chosen = Filter(must=[*in_book.must, *more])
     return [
         QueryRequest(query=dense(1), using=DENSE, filter=chosen, limit=500),
         QueryRequest(query=words, using=SPARSE, filter=chosen, params=params, limit=500),

@@ -9,7 +9,7 @@ from contextvars import ContextVar
 
 import pytest
 
-from bythebook.index.edge_access import SerialExecutor
+from bythebook.index.edge import SerialExecutor
 
 ASKED = ContextVar("ASKED", default="nobody")
 

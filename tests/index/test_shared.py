@@ -47,7 +47,7 @@ async def test_errors_are_the_same_through_the_door(
 ) -> None:
     for store in (first, second):
         with pytest.raises(InputError):
-            await store.delete(Filter())
+            await store.delete(Filter(must=[]))
         with pytest.raises(ConfigurationError, match="dimension"):
             await store.open(DIMENSION + 1)
         assert await store.count() == len(SAMPLES)

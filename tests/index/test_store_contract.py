@@ -6,12 +6,10 @@ import dataclasses
 from collections import Counter
 from collections.abc import AsyncIterator
 from pathlib import Path
-from typing import Any
 from uuid import uuid4
 
 import pytest
 from qdrant_client import AsyncQdrantClient
-from qdrant_client import models as client
 
 from bythebook.errors import BusyError, ConfigurationError, InputError, StoreError
 from bythebook.index.edge import EdgeStore
@@ -233,9 +231,8 @@ async def test_delete_by_filter(store: VectorStore) -> None:
 
 
 async def test_a_delete_that_would_take_everything_is_refused(store: VectorStore) -> None:
-    for everything in (Filter(), Filter(must=[]), Filter(must=[Filter()])):
-        with pytest.raises(InputError, match="every book"):
-            await store.delete(everything)
+    with pytest.raises(InputError, match="every book"):
+        await store.delete(Filter(must=[]))
     assert await store.count() == 60
 
 
@@ -332,30 +329,6 @@ async def test_idf_in_one_book_forgets_deleted_points_at_once(quick_path: Path) 
         answers += await each.query_batch([scoped])
         await each.close()
     same_hits(*answers)
-
-
-async def test_the_clients_own_objects_are_taken_too(store: VectorStore) -> None:
-    if isinstance(store, SharedStore):
-        pytest.skip("only the index's own words go from one process to another")
-    chosen: Any = client.Filter(
-        must=[
-            client.FieldCondition(key="book_id", match=client.MatchValue(value="atlas")),
-            client.FieldCondition(key="layer", match=client.MatchExcept(**{"except": ["L1"]})),
-        ]
-    )
-    point: Any = client.PointStruct(
-        id=point_id("c"),
-        vector={
-            "dense": dense("c"),
-            "bm25": client.SparseVector(indices=[1], values=[1.0]),
-        },
-        payload={"book_id": "atlas", "layer": "L2"},
-    )
-    await store.replace([point], [])
-    request: Any = client.QueryRequest(query=dense("c"), using="dense", filter=chosen, limit=1)
-    ((hit,),) = await store.query_batch([request])
-    assert hit.id == point_id("c")
-    assert await store.count(chosen) == 21
 
 
 async def test_a_missing_payload_index_is_made(empty: VectorStore) -> None:

@@ -9,7 +9,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -19,22 +18,15 @@ from bythebook.index.edge import EdgeStore
 from bythebook.index.qdrant_models import (
     FieldCondition,
     Filter,
-    Fusion,
-    FusionQuery,
     HasIdCondition,
     IdfCorpusParams,
-    IsEmptyCondition,
     MatchAny,
     MatchExcept,
     MatchValue,
-    PayloadField,
     PointStruct,
-    Prefetch,
     QuantizationSearchParams,
     QueryRequest,
     Range,
-    Rrf,
-    RrfQuery,
     SearchParams,
     SparseVector,
 )
@@ -81,7 +73,6 @@ BAD_POINTS: dict[str, Any] = {
     "dense as sparse": PointStruct(id=point_id(1), vector={"bm25": GOOD}),
     "unknown name": PointStruct(id=point_id(1), vector={"other": GOOD}),
     "no vector": PointStruct(id=point_id(1), vector={}),
-    "unnamed vector": PointStruct(id=point_id(1), vector=GOOD),  # type: ignore[arg-type]
     "more indices": with_sparse([1, 2], [1.0]),
     "more values": with_sparse([1], [1.0, 2.0]),
     "index twice": with_sparse([1, 1], [1.0, 2.0]),
@@ -125,8 +116,7 @@ def test_a_contradictory_write_is_refused() -> None:
 
 def test_what_is_right_passes() -> None:
     check_points(SAMPLES, [point_id("other")], DIMENSION)
-    vector: Any = np.asarray(GOOD, dtype=np.float32)
-    check_points([with_dense(vector), PointStruct(id=point_id(2), vector={"dense": GOOD})], [], 8)
+    check_points([with_dense([1] * DIMENSION)], [], DIMENSION)
     check_points([with_sparse([0, 2**32 - 1], [1.0, -2.0])], [], DIMENSION)
 
 
@@ -135,7 +125,6 @@ def on(field: str, **rule: Any) -> Filter:
 
 
 BAD_FILTERS: dict[str, Any] = {
-    "not a filter": {"must": []},
     "no rule": on("a"),
     "two rules": on("a", match=MatchValue(value=1), range=Range(lt=1)),
     "no bound": on("a", range=Range()),
@@ -145,17 +134,13 @@ BAD_FILTERS: dict[str, Any] = {
     "match fraction": on("a", match=MatchValue(value=1.5)),  # type: ignore[arg-type]
     "match none": on("a", match=MatchAny(any=[])),
     "match mixed": on("a", match=MatchAny(any=[1, "a"])),  # type: ignore[arg-type]
-    "match flags": on("a", match=MatchAny(any=[True, False])),
     "except none": on("a", match=MatchExcept(except_=[])),
     "match half character": on("a", match=MatchValue(value="\ud800")),
     "match huge": on("a", match=MatchValue(value=2**70)),
-    "match unknown": on("a", match=Range(lt=1)),
     "empty key": on("", match=MatchValue(value=1)),
     "key with brackets": on("a[", match=MatchValue(value=1)),
     "key of another kind": on(7, match=MatchValue(value=1)),  # type: ignore[arg-type]
     "bad id": Filter(must=[HasIdCondition(has_id=["x"])]),
-    "bad empty": Filter(must=[IsEmptyCondition(is_empty=PayloadField(key=""))]),
-    "unknown condition": Filter(must=[MatchValue(value=1)]),  # type: ignore[list-item]
 }
 
 
@@ -165,19 +150,8 @@ def test_a_malformed_filter_is_refused(name: str) -> None:
         check_filter(BAD_FILTERS[name])
 
 
-def test_filters_end_somewhere() -> None:
-    value = Filter()
-    for _ in range(1000):
-        value = Filter(must=[value])
-    with pytest.raises(InputError, match="deeply"):
-        check_filter(value)
-
-
 def ask(**parts: Any) -> QueryRequest:
     return QueryRequest(**{"query": GOOD, "using": "dense", "limit": 3, **parts})
-
-
-TWO = [Prefetch(query=GOOD, using="dense", limit=3)] * 2
 
 
 def rounded(**given: Any) -> SearchParams:
@@ -189,34 +163,12 @@ BAD_REQUESTS: dict[str, Any] = {
     "limit 0": ask(limit=0),
     "limit huge": ask(limit=10**9),
     "limit flag": ask(limit=True),
-    "offset": ask(offset=-1),
     "unknown vector": ask(using="other"),
-    "no vector named": ask(using=None),
     "wrong vector": ask(using="bm25"),
     "short": ask(query=GOOD[:3]),
-    "query text": ask(query="what"),
-    "threshold": ask(score_threshold=NAN),
-    "payload": ask(with_payload="text"),
-    "vector": ask(with_vector=["other"]),
-    "params": ask(params={"exact": True}),
-    "exact": ask(params=SearchParams(exact="yes")),  # type: ignore[arg-type]
-    "hnsw": ask(params=SearchParams(hnsw_ef=0)),
-    "quantization": ask(params=SearchParams(quantization=True)),  # type: ignore[arg-type]
-    "rescore": ask(params=rounded(rescore="yes")),
     "oversampling": ask(params=rounded(oversampling=0.5)),
     "oversampling nan": ask(params=rounded(oversampling=NAN)),
-    "idf": ask(params=SearchParams(idf=7)),  # type: ignore[arg-type]
     "idf corpus": ask(params=SearchParams(idf=IdfCorpusParams(corpus=on("a")))),
-    "prefetch kind": ask(prefetch=[GOOD]),
-    "prefetch limit": ask(prefetch=[Prefetch(query=GOOD, using="dense", limit=0)]),
-    "prefetch vector": ask(prefetch=[Prefetch(query=GOOD, using="x", limit=1)]),
-    "nothing to look for": QueryRequest(prefetch=TWO, limit=3),
-    "fusion of nothing": ask(query=FusionQuery(fusion=Fusion.RRF), using=None),
-    "fusion unknown": ask(query=FusionQuery(fusion="x"), prefetch=TWO),  # type: ignore[arg-type]
-    "rrf of nothing": ask(query=RrfQuery(rrf=Rrf(k=2)), using=None),
-    "rrf k": ask(query=RrfQuery(rrf=Rrf(k=0)), prefetch=TWO, using=None),
-    "rrf weights": ask(query=RrfQuery(rrf=Rrf(weights=[1.0])), prefetch=TWO, using=None),
-    "rrf weight": ask(query=RrfQuery(rrf=Rrf(weights=[1.0, -1])), prefetch=TWO, using=None),
 }
 
 
@@ -224,14 +176,6 @@ BAD_REQUESTS: dict[str, Any] = {
 def test_a_malformed_query_is_refused(name: str) -> None:
     with pytest.raises(InputError):
         check_request(BAD_REQUESTS[name], DIMENSION)
-
-
-def test_prefetches_end_somewhere() -> None:
-    stage = Prefetch(query=GOOD, using="dense", limit=1)
-    for _ in range(10):
-        stage = Prefetch(query=GOOD, using="dense", limit=1, prefetch=[stage])
-    with pytest.raises(InputError, match="deeply"):
-        check_request(ask(prefetch=[stage]), DIMENSION)
 
 
 numbers = st.one_of(
@@ -293,32 +237,14 @@ conditions: Any = st.one_of(
     st.builds(FieldCondition, key=fields, range=ranges),
     st.builds(HasIdCondition, has_id=st.lists(ids, max_size=3)),
 )
-filters = st.recursive(
-    st.builds(Filter, must=st.lists(conditions, max_size=3)),
-    lambda inner: st.builds(Filter, should=st.lists(st.one_of(conditions, inner), max_size=2)),
-    max_leaves=3,
-)
-prefetches = st.builds(
-    Prefetch,
-    query=st.one_of(dense_vectors, sparse_vectors),
-    using=st.sampled_from(["dense", "bm25"]),
-    limit=st.integers(0, 20),
-)
+filters = st.builds(Filter, must=st.lists(conditions, max_size=3))
 requests = st.builds(
     QueryRequest,
-    query=st.one_of(
-        dense_vectors,
-        sparse_vectors,
-        st.builds(FusionQuery, fusion=st.sampled_from(Fusion)),
-        st.builds(RrfQuery, rrf=st.builds(Rrf, k=numbers, weights=st.none())),
-    ),
-    using=st.sampled_from(["dense", "bm25", None, ""]),
-    prefetch=st.one_of(st.none(), st.lists(prefetches, max_size=2)),
+    query=st.one_of(dense_vectors, sparse_vectors),
+    using=st.sampled_from(["dense", "bm25", ""]),
     filter=st.one_of(st.none(), filters),
     limit=st.one_of(st.integers(1, 1_000_000), numbers),
-    offset=st.one_of(st.none(), st.integers(0, 1_000_000), numbers),
-    score_threshold=st.one_of(st.none(), numbers),
-    with_payload=st.one_of(st.booleans(), st.lists(fields, max_size=2)),
+    with_payload=st.booleans(),
 )
 
 

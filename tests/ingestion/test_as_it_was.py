@@ -11,9 +11,9 @@ import pytest
 
 from booktext import WriteBook, lesson, section, small_book
 from bythebook.errors import ConfigurationError
+from bythebook.index.store import book_filter
 from bythebook.ingestion import ingest, plan
-from bythebook.ingestion.plan import forget_missing_files
-from bythebook.ingestion.points import book_filter
+from bythebook.ingestion.ingest import forget_missing_files
 from bythebook.library import Library
 from bythebook.models.job import IngestionJob
 from bythebook.reading import source

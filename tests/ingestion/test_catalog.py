@@ -9,9 +9,8 @@ import pytest
 
 from bythebook.database.engine import Database
 from bythebook.errors import BookNotFound
-from bythebook.ingestion import known_books as module
-from bythebook.ingestion.catalog import Catalog
-from bythebook.ingestion.known_books import KnownBooks
+from bythebook.ingestion import catalog as module
+from bythebook.ingestion.catalog import Catalog, KnownBooks
 from bythebook.models.chunk import BookInfo, now
 
 VALUES: dict[str, Any] = {

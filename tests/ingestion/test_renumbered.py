@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from booktext import WriteBook, lesson, section
+from bythebook.index.store import book_filter
 from bythebook.ingestion.plan import Due, make_plan
-from bythebook.ingestion.points import book_filter
 from bythebook.library import Library
 from bythebook.models.job import IngestionState
 from bythebook.reading.document import Page

@@ -11,9 +11,8 @@ from typing import Any
 import pytest
 
 from booktext import WriteBook
-from bythebook.index.edge import EdgeStore
-from bythebook.index.edge_access import EdgeReads
-from bythebook.ingestion import known_books
+from bythebook.index.edge import EdgeReads, EdgeStore
+from bythebook.ingestion import catalog
 from bythebook.library import Library
 from bythebook.models.search_messages import SearchQuery
 from bythebook.reading import source
@@ -185,7 +184,7 @@ async def test_what_a_search_takes(
     with work.counted() as search:
         await library.search(query)
     assert search == {"embedded": 0, "visits": 2, "asked": 2, "fetched": 1}
-    monkeypatch.setattr(known_books, "RECENT_S", 0.0)  # until then the book is known
+    monkeypatch.setattr(catalog, "RECENT_S", 0.0)  # until then the book is known
     with work.counted() as later:
         await library.search(query)
     assert later == {**search, "statements": 1}

@@ -25,8 +25,7 @@ from bythebook.library import Library
 from bythebook.models.conversation import Turn
 from bythebook.models.search_messages import SearchQuery
 from bythebook.models.values import new_id
-from bythebook.moving.backup import back_up
-from bythebook.moving.backup_file import ABOUT, kept_tables
+from bythebook.moving.backup import ABOUT, back_up, kept_tables
 from bythebook.moving.restore import restore
 from bythebook.settings import Settings
 from bythebook.threads import Threads

@@ -13,12 +13,12 @@ from sqlalchemy import func, select
 from booktext import WriteBook
 from bythebook.database.tables import metadata
 from bythebook.errors import StoreError
+from bythebook.index import store as store_module
 from bythebook.keys import Keys
 from bythebook.library import Library
 from bythebook.models.conversation import Turn
 from bythebook.models.search_messages import SearchQuery
 from bythebook.models.values import new_id
-from bythebook.moving import file_parts
 from bythebook.moving.migration import migrate
 from bythebook.settings import Settings
 from bythebook.threads import Threads
@@ -100,7 +100,7 @@ async def test_a_move_that_was_interrupted_goes_on(
     library: Library, target: Library, write_book: WriteBook, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await filled(library, write_book)
-    monkeypatch.setattr(file_parts, "PAGE", 3)
+    monkeypatch.setattr(store_module, "PAGE", 3)
     store: Any = await target.store()
     replace, calls = store.replace, 0
 

@@ -20,8 +20,7 @@ from bythebook.keys import Keys
 from bythebook.library import Library
 from bythebook.models.search_messages import SearchQuery
 from bythebook.moving.archive import BOOK, export_book, import_book
-from bythebook.moving.backup import back_up
-from bythebook.moving.backup_file import ABOUT
+from bythebook.moving.backup import ABOUT, back_up
 from bythebook.moving.restore import restore
 from bythebook.settings import Settings
 

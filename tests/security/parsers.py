@@ -29,9 +29,14 @@ from bythebook.language.segmentation import split_units
 from bythebook.models.chat_messages import ChatRequest
 from bythebook.models.key import checked_origin
 from bythebook.models.retrieval_tool import SearchArguments
-from bythebook.moving.archive import checked, opened, points_of, read_archive_manifest, records_of
-from bythebook.moving.backup_file import BackupManifest, not_whole, open_backup, part_names
-from bythebook.moving.file_parts import PartReader
+from bythebook.moving.archive import (
+    PARTS,
+    open_export,
+    points_of,
+    read_archive_manifest,
+    records_of,
+)
+from bythebook.moving.backup import BackupManifest, open_backup, part_names
 from bythebook.reading.head import read_head
 from bythebook.reading.layout import find_book
 from bythebook.reading.metadata import Teaching, read_front_matter, read_teaching
@@ -145,21 +150,20 @@ def exported(data: bytes) -> None:
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "book.zip"
         file.write_bytes(data)
-        with opened(file) as archive:
-            manifest = read_archive_manifest(archive, file)
-            reading = checked(archive, file, manifest)
-            list(records_of(reading, manifest))
-            list(points_of(reading, manifest))
+        with open_export(file) as reader:
+            manifest = read_archive_manifest(reader)
+            reader.check_digests(PARTS, manifest.sha256)
+            list(records_of(reader, manifest))
+            list(points_of(reader, manifest))
 
 
 def saved(data: bytes) -> None:
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "all.backup"
         file.write_bytes(data)
-        archive, manifest = open_backup(file)
-        with archive:
-            reading = PartReader(archive, lambda: not_whole(file))
-            reading.check_digests(part_names(manifest), manifest.sha256)
+        reader, manifest = open_backup(file)
+        with reader:
+            reader.check_digests(part_names(manifest), manifest.sha256)
 
 
 @cache

@@ -15,14 +15,14 @@ from bythebook.errors import InputError
 from bythebook.moving.archive import (
     BOOK,
     FILES,
+    PARTS,
     POINTS,
     VECTORS,
-    checked,
-    opened,
+    open_export,
     points_of,
     read_archive_manifest,
 )
-from bythebook.moving.backup_file import open_backup
+from bythebook.moving.backup import open_backup
 from bythebook.reading.readers import convert
 from reading.made_files import docx, epub, para
 
@@ -115,9 +115,10 @@ def packed(**parts: bytes) -> bytes:
 def check_refused(tmp_path: Path, data: bytes) -> None:
     file = tmp_path / "book.zip"
     file.write_bytes(data)
-    with pytest.raises(InputError, match="not a complete export"), opened(file) as archive:
-        manifest = read_archive_manifest(archive, file)
-        list(points_of(checked(archive, file, manifest), manifest))
+    with pytest.raises(InputError, match="not a complete export"), open_export(file) as reader:
+        manifest = read_archive_manifest(reader)
+        reader.check_digests(PARTS, manifest.sha256)
+        list(points_of(reader, manifest))
     assert [each.name for each in tmp_path.iterdir()] == ["book.zip"], "nothing was unpacked"
 
 

@@ -15,7 +15,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 from sqlalchemy import select
 
-from bythebook.database.session import reading
+from bythebook.database.engine import reading
 from bythebook.database.tables import threads
 from server.running import Running, until
 from standins.platform_server import PlatformServer, Posted

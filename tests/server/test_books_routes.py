@@ -8,7 +8,7 @@ from typing import Any
 from sqlalchemy import event
 
 from booktext import WriteBook
-from bythebook.database.session import reader_of
+from bythebook.database.engine import reader_of
 from bythebook.models.key import Scope
 from server.running import Running, failing_statements, until
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from bythebook.embedding.minilm import MiniLM
+from bythebook.embedding.embedder import MiniLM
 from bythebook.errors import BusyError, ConfigurationError, StoreError
 from bythebook.fetching.address import find_address
 from bythebook.ingestion.locks import DatabaseLocks

@@ -243,7 +243,7 @@ async def _examine_platforms(report: DoctorReport, library: Library) -> None:
 
 
 async def _examine_book(library: Library, book_id: str) -> str:
-    from bythebook.ingestion.points import book_filter
+    from bythebook.index.store import book_filter
 
     book = await library.book(book_id)
     indexed = await (await library.store()).count(book_filter(book_id))

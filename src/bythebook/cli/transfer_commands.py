@@ -15,7 +15,7 @@ from bythebook.errors import InputError
 from bythebook.settings import load_settings
 
 if TYPE_CHECKING:
-    from bythebook.moving.backup_file import BackupManifest
+    from bythebook.moving.backup import BackupManifest
 
 
 def backup_command(

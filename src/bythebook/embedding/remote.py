@@ -9,7 +9,7 @@ from array import array
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import httpx
 import numpy as np
@@ -39,21 +39,23 @@ class RemoteEmbedder(ABC):
     """An HTTP service; a subclass says how one request and its answer are written."""
 
     service: ClassVar[str]
+    path: ClassVar[str]
+    # The settings go by the same names in lower case.
     key_variable: ClassVar[str]
     url_variable: ClassVar[str]
     model_variable: ClassVar[str]
     dimensions: ClassVar[dict[str, int]]
     texts_per_request: ClassVar[int]
 
-    def __init__(
-        self,
-        *,
-        model: str,
-        key: SecretStr | None,
-        url: str,
-        timeout: float,
-        sleep: Sleep = asyncio.sleep,
-    ) -> None:
+    def __init__(self, settings: Settings, *, sleep: Sleep = asyncio.sleep) -> None:
+        """A missing key is an error at once."""
+        key: SecretStr | None = getattr(settings, self.key_variable.lower())
+        if key is None:
+            raise ConfigurationError(
+                f"The embedder {self.service.lower()} needs a key.",
+                action=f"Set {self.key_variable}, or set BYTHEBOOK_EMBEDDER to built-in.",
+            )
+        model: str = getattr(settings, self.model_variable.lower())
         if model not in self.dimensions:
             known = ", ".join(self.dimensions)
             raise ConfigurationError(
@@ -63,17 +65,13 @@ class RemoteEmbedder(ABC):
         self.name = model
         self.dimension = self.dimensions[model]
         self.texts_embedded = 0
-        self._url = url
-        self._timeout = timeout
+        base: str = getattr(settings, self.url_variable.lower())
+        self._url = base.rstrip("/") + self.path
+        self._timeout = settings.embedding_timeout
         self._sleep = sleep
         self._free = asyncio.Semaphore(IN_FLIGHT)
         self._recent = Recent(self._embed_query)
-        self._client = httpx.AsyncClient(headers=self._authorization(key), timeout=timeout)
-
-    @classmethod
-    @abstractmethod
-    def from_settings(cls, settings: Settings, *, sleep: Sleep = asyncio.sleep) -> Self:
-        """The service as the settings describe it; a missing key is an error at once."""
+        self._client = httpx.AsyncClient(headers=self._authorization(key), timeout=self._timeout)
 
     @abstractmethod
     def _body(self, texts: Sequence[str], purpose: Purpose) -> dict[str, Any]:
@@ -112,9 +110,7 @@ class RemoteEmbedder(ABC):
     async def close(self) -> None:
         await self._client.aclose()
 
-    def _authorization(self, key: SecretStr | None) -> dict[str, str]:
-        if key is None:
-            return {}
+    def _authorization(self, key: SecretStr) -> dict[str, str]:
         value = key.get_secret_value().strip()
         # Checked here because the HTTP library would quote the whole key in its complaint.
         if not value or not all("!" <= character <= "~" for character in value):
@@ -253,6 +249,7 @@ class OpenAIEmbedder(RemoteEmbedder):
     """POST {base}/embeddings."""
 
     service = "OpenAI"
+    path = "/embeddings"
     key_variable = "OPENAI_API_KEY"
     url_variable = "OPENAI_BASE_URL"
     model_variable = "OPENAI_EMBEDDING_MODEL"
@@ -262,21 +259,6 @@ class OpenAIEmbedder(RemoteEmbedder):
         "text-embedding-ada-002": 1536,
     }
     texts_per_request = 128
-
-    @classmethod
-    def from_settings(cls, settings: Settings, *, sleep: Sleep = asyncio.sleep) -> Self:
-        if settings.openai_api_key is None:
-            raise ConfigurationError(
-                "The embedder openai needs a key.",
-                action="Set OPENAI_API_KEY, or set BYTHEBOOK_EMBEDDER to built-in.",
-            )
-        return cls(
-            model=settings.openai_embedding_model,
-            key=settings.openai_api_key,
-            url=settings.openai_base_url.rstrip("/") + "/embeddings",
-            timeout=settings.embedding_timeout,
-            sleep=sleep,
-        )
 
     def _body(self, texts: Sequence[str], purpose: Purpose) -> dict[str, Any]:
         return {"model": self.name, "input": list(texts), "encoding_format": "float"}
@@ -292,6 +274,7 @@ class CohereEmbedder(RemoteEmbedder):
     """POST {base}/v2/embed; a question and a passage are embedded differently."""
 
     service = "Cohere"
+    path = "/v2/embed"
     key_variable = "COHERE_API_KEY"
     url_variable = "COHERE_BASE_URL"
     model_variable = "COHERE_MODEL"
@@ -303,21 +286,6 @@ class CohereEmbedder(RemoteEmbedder):
         "embed-v4.0": 1536,
     }
     texts_per_request = 96
-
-    @classmethod
-    def from_settings(cls, settings: Settings, *, sleep: Sleep = asyncio.sleep) -> Self:
-        if settings.cohere_api_key is None:
-            raise ConfigurationError(
-                "The embedder cohere needs a key.",
-                action="Set COHERE_API_KEY, or set BYTHEBOOK_EMBEDDER to built-in.",
-            )
-        return cls(
-            model=settings.cohere_model,
-            key=settings.cohere_api_key,
-            url=settings.cohere_base_url.rstrip("/") + "/v2/embed",
-            timeout=settings.embedding_timeout,
-            sleep=sleep,
-        )
 
     def _body(self, texts: Sequence[str], purpose: Purpose) -> dict[str, Any]:
         return {

@@ -13,7 +13,7 @@ from bythebook.errors import BookError, InputError
 from bythebook.evaluation.dataset import Fact, Question, headings_of, same_heading
 from bythebook.evaluation.ranking_metrics import sentence_f1, token_f1
 from bythebook.grounding.verifier import Verifier, is_connective
-from bythebook.ingestion.points import all_points, book_filter
+from bythebook.index.store import all_points, book_filter
 from bythebook.library import Library
 from bythebook.models.answer import Answer, Citation, Sentence
 from bythebook.models.chunk import BookInfo

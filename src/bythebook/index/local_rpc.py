@@ -134,26 +134,23 @@ class RpcServer:
                 await asyncio.wait({work})
 
     async def _do(self, request: bytes) -> bytes:
+        problem: BookError
         try:
             name, args, kwargs = unpickle(request)
             if name not in CALLS:
                 raise StoreError(f"There is no {name!r}.", action="This is a bug; report it.")
             return pickle.dumps((await getattr(self._store, name)(*args, **kwargs), None))
-        except BookError as problem:
-            names = [each.__name__ for each in type(problem).__mro__]
-            name = next(name for name in names if hasattr(errors, name))
-            return pickle.dumps((None, (name, problem.message, problem.action, problem.details)))
+        except BookError as known:
+            problem = known
         except Exception:
             logger.exception("The index failed for another process")
-            return pickle.dumps((None, _FAILED))
-
-
-_FAILED: tuple[str, str, str, dict[str, Any]] = (
-    "StoreError",
-    "The bythebook that has the index open failed.",
-    "Its log says why; if it is not mended by starting it again, report it.",
-    {},
-)
+            problem = StoreError(
+                "The bythebook that has the index open failed.",
+                action="Its log says why; if it is not mended by starting it again, report it.",
+            )
+        names = [each.__name__ for each in type(problem).__mro__]
+        name = next(name for name in names if hasattr(errors, name))
+        return pickle.dumps((None, (name, problem.message, problem.action, problem.details)))
 
 
 class RpcClient:
@@ -171,14 +168,12 @@ class RpcClient:
             await _write(writer, request)
             while not (answer := await asyncio.wait_for(_read(reader), ANSWER_TIMEOUT)):
                 pass
-        except TimeoutError as problem:
+        except BaseException as problem:
             writer.close()
-            raise _no_answer(self._address) from problem
-        except (OSError, EOFError) as problem:
-            writer.close()
-            raise OwnerGone from problem
-        except BaseException:
-            writer.close()
+            if isinstance(problem, TimeoutError):
+                raise _no_answer(self._address) from problem
+            if isinstance(problem, OSError | EOFError):
+                raise OwnerGone from problem
             raise
         self._idle.append((reader, writer))
         found, failure = unpickle(answer)
@@ -194,18 +189,16 @@ class RpcClient:
 
     async def _connected(self) -> tuple[StreamReader, StreamWriter]:
         address = _read_address(self._address)
+        writer = None
         try:
             reader, writer = await asyncio.open_connection(LOOPBACK, address.port)
-        except OSError as problem:
-            raise OwnerGone from problem
-        try:
             async with asyncio.timeout(HANDSHAKE_TIMEOUT):
                 await _client_handshake(address.secret, reader, writer)
-        except (OSError, EOFError) as problem:  # silent, or gone
-            writer.close()
-            raise OwnerGone from problem
-        except BaseException:
-            writer.close()
+        except BaseException as problem:
+            if writer is not None:
+                writer.close()
+            if isinstance(problem, OSError | EOFError):  # silent, or gone
+                raise OwnerGone from problem
             raise
         if address.version != __version__:
             writer.close()

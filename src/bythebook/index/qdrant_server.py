@@ -19,6 +19,7 @@ from bythebook.index.qdrant_models import (
     QueryRequest,
     Record,
     ScoredPoint,
+    SparseVector,
     from_record,
     from_scored,
 )
@@ -37,12 +38,10 @@ from bythebook.index.store import (
 from bythebook.index.validation import (
     check_filter,
     check_ids,
-    check_integer,
     check_key,
+    check_limit,
     check_points,
     check_request,
-    check_selections,
-    kind,
 )
 from bythebook.models.values import shown_address
 
@@ -154,13 +153,11 @@ class ServerStore:
     ) -> list[Record]:
         self._opened()
         check_ids(ids)
-        check_selections(with_payload, with_vectors)
-        payload, vectors = to_client(with_payload), to_client(with_vectors)
         if not ids:
             return []
         found = await self._server.call(
             lambda c: c.retrieve(
-                self._collection, list(ids), with_payload=payload, with_vectors=vectors
+                self._collection, list(ids), with_payload=with_payload, with_vectors=with_vectors
             )
         )
         by_id = {record.id: record for record in map(from_record, found)}
@@ -176,18 +173,15 @@ class ServerStore:
     ) -> tuple[list[Record], str | None]:
         self._opened()
         check_filter(filter)
-        check_integer("limit", limit, 1)
-        check_ids([] if offset is None else [offset])
-        check_selections(with_payload, with_vectors)
-        payload, vectors = to_client(with_payload), to_client(with_vectors)
+        check_limit(limit)
         page, following = await self._server.call(
             lambda c: c.scroll(
                 self._collection,
                 scroll_filter=to_client(filter),
                 limit=limit,
                 offset=offset,
-                with_payload=payload,
-                with_vectors=vectors,
+                with_payload=with_payload,
+                with_vectors=with_vectors,
             )
         )
         return [from_record(record) for record in page], str(following) if following else None
@@ -206,7 +200,7 @@ class ServerStore:
         self._opened()
         check_key(key)
         check_filter(filter)
-        check_integer("limit", limit, 1)
+        check_limit(limit)
         chosen = to_client(filter)
         found = await self._server.call(
             lambda c: c.facet(self._collection, key, facet_filter=chosen, limit=limit, exact=True)
@@ -276,7 +270,7 @@ class ServerStore:
 def _chosen(ids: Sequence[str], within: Filter | None) -> Any:
     if within is None:
         return client.PointIdsList(points=list(ids))
-    both = Filter(must=[HasIdCondition(has_id=list(ids)), within])
+    both = Filter(must=[HasIdCondition(has_id=list(ids)), *within.must])
     return client.FilterSelector(filter=to_client(both))
 
 
@@ -297,16 +291,16 @@ def _groups(points: Sequence[PointStruct]) -> Iterator[list[PointStruct]]:
 
 
 def _length(point: PointStruct) -> int:
-    numbers = 0
-    for vector in point.vector.values():
-        part: Any = vector
-        numbers += 2 * len(part.values) if kind(part) == "SparseVector" else len(part)
+    numbers = sum(
+        2 * len(part.values) if isinstance(part, SparseVector) else len(part)
+        for part in point.vector.values()
+    )
     return len(json.dumps(point.payload)) + 25 * numbers + 200
 
 
 def to_client(value: Any) -> Any:
-    """Our object as one of the client; all others pass as they are."""
-    if is_dataclass(value) and not isinstance(value, type):
+    """Our object as one of the client, which goes by the same name; all others pass."""
+    if is_dataclass(value):
         name = type(value).__name__
         counterpart = getattr(client, name, None)
         if counterpart is None:
@@ -324,10 +318,6 @@ def to_client(value: Any) -> Any:
         )
     if isinstance(value, dict):
         return {key: to_client(part) for key, part in value.items()}
-    if type(value).__name__ == "ndarray":
-        return value.tolist()
-    if isinstance(value, tuple):
-        value = list(value)
-    if isinstance(value, list) and not (value and isinstance(value[0], int | float | str)):
-        return [to_client(part) for part in value]
+    if isinstance(value, list | tuple):
+        return [to_client(part) if is_dataclass(part) else part for part in value]
     return value

@@ -9,16 +9,16 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from collections.abc import Callable, Coroutine
 from pathlib import Path
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from bythebook.errors import BusyError
 from bythebook.index.edge import EdgeStore
-from bythebook.index.edge_shard import IndexInUse, Recovery
+from bythebook.index.edge_folder import IndexInUse
+from bythebook.index.edge_recovery import Recovery
 from bythebook.index.local_rpc import OwnerGone, RpcClient, RpcServer
-from bythebook.index.qdrant_models import Filter, PointStruct, QueryRequest, Record, ScoredPoint
-from bythebook.index.store import Reads, Selection, StoreInfo
+from bythebook.index.store import Reads
 
 T = TypeVar("T")
 P = ParamSpec("P")
@@ -28,6 +28,27 @@ logger = logging.getLogger(__name__)
 # Seconds in which the process that has the folder must serve it: it may be opening, or closing.
 CONNECT_TIMEOUT = 20.0
 RETRY_PAUSE = 0.05
+
+
+def _forwarded(
+    method: Callable[Concatenate[EdgeStore, P], Coroutine[Any, Any, T]],
+) -> Callable[Concatenate[SharedStore, P], Coroutine[Any, Any, T]]:
+    """The same method, in the process that has the index open."""
+    name = method.__name__
+
+    async def forward(self: SharedStore, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        while (client := self._client) is not None:
+            try:
+                result: T = await client.call(name, *args, **kwargs)
+                return result
+            except OwnerGone:
+                async with self._connecting:
+                    if self._client is client:
+                        await self._connect(self._dimension)
+        local: Callable[P, Coroutine[Any, Any, T]] = getattr(self._local, name)
+        return await local(*args, **kwargs)
+
+    return forward
 
 
 class SharedStore:
@@ -61,80 +82,26 @@ class SharedStore:
         """Rebuild a damaged index; refused while another process uses it."""
         return await self._local.recover(dimension)
 
-    async def replace(
-        self,
-        points: Sequence[PointStruct],
-        stale: Sequence[str],
-        *,
-        durable: bool = True,
-        within: Filter | None = None,
-    ) -> None:
-        await self._call(EdgeStore.replace, points, stale, durable=durable, within=within)
-
-    async def delete(self, filter: Filter) -> None:
-        await self._call(EdgeStore.delete, filter)
-
-    async def flush(self) -> None:
-        await self._call(EdgeStore.flush)
+    replace = _forwarded(EdgeStore.replace)
+    delete = _forwarded(EdgeStore.delete)
+    flush = _forwarded(EdgeStore.flush)
+    query_batch = _forwarded(EdgeStore.query_batch)
+    retrieve = _forwarded(EdgeStore.retrieve)
+    scroll = _forwarded(EdgeStore.scroll)
+    count = _forwarded(EdgeStore.count)
+    facet = _forwarded(EdgeStore.facet)
+    info = _forwarded(EdgeStore.info)
+    _optimize = _forwarded(EdgeStore.optimize)
 
     async def optimize(self, *, serving: bool = False) -> None:
         """Another process may have readers who would wait."""
-        await self._call(EdgeStore.optimize, serving=serving or self._client is not None)
+        await self._optimize(serving=serving or self._client is not None)
 
     async def visit(self, work: Callable[[Reads], Coroutine[Any, Any, T]]) -> T:
         """One step where the index is open here, else one read after the other."""
         if self._client is None:
             return await self._local.visit(work)
         return await work(self)
-
-    async def query_batch(self, requests: Sequence[QueryRequest]) -> list[list[ScoredPoint]]:
-        return await self._call(EdgeStore.query_batch, requests)
-
-    async def retrieve(
-        self,
-        ids: Sequence[str],
-        with_payload: Selection = True,
-        with_vectors: Selection = False,
-    ) -> list[Record]:
-        return await self._call(EdgeStore.retrieve, ids, with_payload, with_vectors)
-
-    async def scroll(
-        self,
-        filter: Filter | None = None,
-        limit: int = 100,
-        offset: str | None = None,
-        with_payload: Selection = True,
-        with_vectors: Selection = False,
-    ) -> tuple[list[Record], str | None]:
-        return await self._call(EdgeStore.scroll, filter, limit, offset, with_payload, with_vectors)
-
-    async def count(self, filter: Filter | None = None) -> int:
-        return await self._call(EdgeStore.count, filter)
-
-    async def facet(
-        self, key: str, filter: Filter | None = None, limit: int = 1000
-    ) -> dict[str | int, int]:
-        return await self._call(EdgeStore.facet, key, filter, limit)
-
-    async def info(self) -> StoreInfo:
-        return await self._call(EdgeStore.info)
-
-    async def _call(
-        self,
-        method: Callable[Concatenate[EdgeStore, P], Awaitable[T]],
-        *args: P.args,
-        **kwargs: P.kwargs,
-    ) -> T:
-        """Call it in the process that has the index open."""
-        while (client := self._client) is not None:
-            try:
-                result: T = await client.call(method.__name__, *args, **kwargs)
-                return result
-            except OwnerGone:
-                async with self._connecting:
-                    if self._client is client:
-                        await self._connect(self._dimension)
-        return await method(self._local, *args, **kwargs)
 
     async def _connect(self, dimension: int) -> None:
         until = time.monotonic() + CONNECT_TIMEOUT

@@ -2,23 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar
 
 from bythebook.errors import ConfigurationError
-from bythebook.index.qdrant_models import Filter, PointStruct, QueryRequest, Record, ScoredPoint
+from bythebook.index.qdrant_models import (
+    FieldCondition,
+    Filter,
+    MatchAny,
+    MatchValue,
+    PointStruct,
+    QueryRequest,
+    Record,
+    ScoredPoint,
+)
 
 if TYPE_CHECKING:
     from bythebook.index.edge import EdgeStore
-    from bythebook.index.edge_shard import Recovery
+    from bythebook.index.edge_recovery import Recovery
     from bythebook.settings import Settings
 
 
 DENSE = "dense"
 SPARSE = "bm25"
 TENANT = "book_id"
+# Points brought at once.
+PAGE = 256
 
 PAYLOAD_INDEXES: dict[str, Literal["keyword", "integer"]] = {
     TENANT: "keyword",
@@ -56,7 +67,7 @@ def other_layout(collection: str) -> ConfigurationError:
     )
 
 
-Selection = bool | Sequence[str]
+Selection = bool | list[str]
 """Everything, nothing, or these names: which payload fields or which vectors to bring back."""
 
 
@@ -156,6 +167,46 @@ class VectorStore(Reads, Protocol):
 
     async def info(self) -> StoreInfo:
         """Where the collection stands."""
+
+
+def book_filter(book_id: str, **equal: str) -> Filter:
+    """Points of one book; there is no way to ask for points of any book."""
+    conditions = {TENANT: book_id, **equal}
+    return Filter(
+        must=[
+            FieldCondition(key=key, match=MatchValue(value=value))
+            for key, value in conditions.items()
+        ]
+    )
+
+
+def files_filter(book_id: str, source_files: Sequence[str]) -> Filter:
+    """Points of any of these files of a book."""
+    of_files = FieldCondition(key="source_file", match=MatchAny(any=sorted(source_files)))
+    return Filter(must=[*book_filter(book_id).must, of_files])
+
+
+async def point_pages(
+    store: VectorStore,
+    selection: Filter,
+    *,
+    with_payload: Selection = True,
+    with_vectors: Selection = False,
+) -> AsyncIterator[list[Record]]:
+    """The points of a selection, ordered by id."""
+    offset: str | None = None
+    while True:
+        page, offset = await store.scroll(selection, PAGE, offset, with_payload, with_vectors)
+        yield page
+        if offset is None:
+            return
+
+
+async def all_points(
+    store: VectorStore, selection: Filter, *, with_vectors: Selection = False
+) -> list[Record]:
+    pages = point_pages(store, selection, with_vectors=with_vectors)
+    return [record async for page in pages for record in page]
 
 
 def make_store(settings: Settings) -> VectorStore:

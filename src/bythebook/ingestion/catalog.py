@@ -1,18 +1,163 @@
-"""What the database keeps of books and their files, for those who write them."""
+"""Books and their files as the database keeps them: which there are, and writing them."""
 
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from time import monotonic
 from typing import Any
+from urllib.parse import urlsplit
 
-from sqlalchemy import bindparam, delete, insert, select, update
+from sqlalchemy import bindparam, delete, func, insert, or_, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from bythebook.database.session import reading, transaction
-from bythebook.database.tables import books, files
-from bythebook.ingestion.known_books import KnownBooks
+from bythebook.database.engine import Database, reading, transaction
+from bythebook.database.tables import books, files, given_titles, storable
+from bythebook.errors import BookNotFound, InputError
+from bythebook.models.chunk import BookInfo, now
 from bythebook.models.job import IngestionRecord, IngestionState
+from bythebook.reading.slugs import humanise, natural_key
+
+# How long a book is taken to be as it was.
+RECENT_S = 1.0
+
+COUNTS = (
+    select(
+        files.c.book_id,
+        func.count().label("total_files"),
+        func.sum(files.c.chunk_count).label("total_chunks"),
+    )
+    .group_by(files.c.book_id)
+    .subquery()
+)
+BOOKS = (
+    select(
+        books,
+        given_titles.c.title.label("given_title"),
+        func.coalesce(COUNTS.c.total_files, 0).label("total_files"),
+        func.coalesce(COUNTS.c.total_chunks, 0).label("total_chunks"),
+    )
+    .outerjoin(given_titles, given_titles.c.book_id == books.c.book_id)
+    .outerjoin(COUNTS, COUNTS.c.book_id == books.c.book_id)
+    .order_by(books.c.book_id)
+)
+
+
+@dataclass(frozen=True)
+class Lesson:
+    """A page of a book that has passages."""
+
+    parent_doc_id: str
+    title: str
+    url: str
+
+
+class KnownBooks:
+    def __init__(self, database: Database) -> None:
+        self.database = database
+        self._changes = 0
+        self._recent: tuple[float, int, list[BookInfo]] = (-RECENT_S, 0, [])
+
+    def note_change(self) -> None:
+        """What was read before is not recent any more."""
+        self._changes += 1
+
+    async def all(self) -> list[BookInfo]:
+        return [_book(row) for row in await self.database.look_up(BOOKS)]
+
+    async def get(self, book_id: str) -> BookInfo:
+        known = await self.all()
+        for book in known:
+            if book.book_id == book_id:
+                return book
+        names = ", ".join(book.book_id for book in known)
+        raise BookNotFound(
+            f"There is no book {book_id!r} in the index.",
+            action=f"Choose one of: {names}." if names else "Run `bythebook ingest PATH` first.",
+        )
+
+    async def recent(self) -> list[BookInfo]:
+        """As they were a second ago, if another process has changed them since or one of them is
+        being ingested. A reader needs little of a book, and counting its files would take as long
+        as a search."""
+        read_at, changes, known = self._recent
+        if not known or changes != self._changes or monotonic() - read_at >= RECENT_S:
+            read_at, changes = monotonic(), self._changes
+            known = await self.all()
+            self._recent = (read_at, changes, known)
+        return known
+
+    async def get_recent(self, book_id: str) -> BookInfo:
+        recent = {book.book_id: book for book in await self.recent()}
+        return recent.get(book_id) or await self.get(book_id)
+
+    async def confirm(self, book_id: str, source: str) -> None:
+        """An ingest found it as the last one left it."""
+        try:
+            await self.database.change(
+                update(books)
+                .where(books.c.book_id == book_id)
+                .values(source=source, last_incremental_update=now())
+            )
+        finally:
+            self.note_change()
+
+    async def files(self, book_id: str) -> list[str]:
+        """Paths of its pages."""
+        query = select(files.c.source_file).where(files.c.book_id == book_id)
+        rows = await self.database.look_up(query)
+        return [row["source_file"] for row in rows]
+
+    async def lessons(self, book_id: str) -> list[Lesson]:
+        """The lessons of a book, in reading order."""
+        columns = (files.c.source_file, files.c.parent_doc_id, files.c.placement, files.c.url)
+        query = select(*columns).where(files.c.book_id == book_id, files.c.chunk_count > 0)
+        rows = await self.database.look_up(query)
+        return [
+            Lesson(row["parent_doc_id"], _title(row) or row["source_file"], row["url"])
+            for row in sorted(rows, key=lambda row: natural_key(row["source_file"]))
+        ]
+
+    async def module_titles(self, book_id: str) -> dict[str, str]:
+        """By the module's id, in reading order: the title of the page above its chapters, else its
+        name made readable. Pages in no module have the book's id for one, which is left out."""
+        of_book = files.c.book_id == book_id
+        first = func.min(files.c.source_file).label("first")
+        grouped = select(files.c.module, first).where(of_book).group_by(files.c.module)
+        rows = await self.database.look_up(grouped)
+        modules = [row["module"] for row in sorted(rows, key=lambda row: natural_key(row["first"]))]
+        titles = {module: humanise(module) for module in modules if module != book_id}
+        overviews = (
+            select(files.c.module, files.c.placement)
+            .where(of_book, files.c.chapter == 0, files.c.lesson == 0)
+            .order_by(files.c.source_file.desc())
+        )
+        for row in await self.database.look_up(overviews):
+            if row["module"] in titles:
+                titles[row["module"]] = _title(row) or titles[row["module"]]
+        return titles
+
+    async def pages_with_prefix(self, book_id: str, prefix: str) -> list[str]:
+        """Parent ids of the pages whose path or address begins so."""
+        matches = (
+            c.startswith(prefix, autoescape=True) for c in (files.c.source_file, files.c.url)
+        )
+        query = select(files.c.parent_doc_id).where(files.c.book_id == book_id, or_(*matches))
+        rows = await self.database.look_up(query)
+        return [row["parent_doc_id"] for row in rows]
+
+    async def page_at(self, book: BookInfo, address: str) -> str | None:
+        """The parent id of the page with this address; on a copy of the site, such as the one that
+        its author has open while writing, the page with its path."""
+        addresses = _addresses(book.base_url, storable(address))
+        query = select(files.c.parent_doc_id, files.c.url).where(
+            files.c.book_id == book.book_id, files.c.url.in_(addresses)
+        )
+        rows = await self.database.look_up(query)
+        rows = sorted(rows, key=lambda row: addresses.index(row["url"]))
+        return rows[0]["parent_doc_id"] if rows else None
+
 
 # No chunker has this version.
 NONE_KNOWN = 0
@@ -22,7 +167,7 @@ DELETE_FILE = delete(files).where(
 
 
 class Catalog:
-    """Books and files, written in one place."""
+    """Writes books and files."""
 
     def __init__(self, known: KnownBooks) -> None:
         self.known = known
@@ -115,3 +260,53 @@ async def _upsert_book(connection: AsyncConnection, book_id: str, values: dict[s
     )
     if found.rowcount == 0:
         await connection.execute(insert(books).values(book_id=book_id, **values))
+
+
+def _addresses(base_url: str | None, address: str) -> list[str]:
+    """As the book may write a page's address, the likeliest first."""
+    try:
+        own, base = urlsplit(address.strip()), urlsplit(base_url or "")
+    except ValueError:
+        return [address]
+    path = own.path.removesuffix("index.html").rstrip("/").removesuffix(".html")
+    endings = [f"{path}/", path, f"{path}.html", f"{path}/index.html"]
+    sites = dict.fromkeys([f"{own.scheme}://{own.netloc}", f"{base.scheme}://{base.netloc}"])
+    return [f"{site}{ending}" for site in sites for ending in endings]
+
+
+def only_book(known: Sequence[BookInfo]) -> BookInfo:
+    """The book to use when none is named."""
+    if not known:
+        raise BookNotFound(
+            "There is no book in the index.", action="Run `bythebook ingest PATH` first."
+        )
+    if len(known) > 1:
+        names = ", ".join(book.book_id for book in known)
+        raise BookNotFound(
+            f"There are several books: {names}.",
+            action="Name one with --book, or set BYTHEBOOK_BOOK.",
+        )
+    return known[0]
+
+
+def requested_book(known: Sequence[BookInfo], configured: str | None) -> BookInfo:
+    """The book that a request means which names none."""
+    if chosen := [book for book in known if book.book_id == configured] or known[:1]:
+        if len(known) == 1 or chosen[0].book_id == configured:
+            return chosen[0]
+        raise InputError(
+            f"There are several books: {', '.join(book.book_id for book in known)}.",
+            action="Name one in `book_id`.",
+            details={"field": "book_id"},
+        )
+    raise BookNotFound("There is no book yet.", action="Ingest one with `bythebook ingest PATH`.")
+
+
+def _title(row: dict[str, Any]) -> str | None:
+    title: str | None = row["placement"].get("title")
+    return title
+
+
+def _book(row: dict[str, Any]) -> BookInfo:
+    title = row.pop("given_title") or row["title"]
+    return BookInfo.model_validate({**row, "title": title})

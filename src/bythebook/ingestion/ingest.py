@@ -11,19 +11,18 @@ from typing import Any
 
 from bythebook.embedding.embedder import Embedder
 from bythebook.errors import StoreError
-from bythebook.index.store import VectorStore
+from bythebook.index.store import VectorStore, book_filter
 from bythebook.ingestion.catalog import Catalog
 from bythebook.ingestion.jobs import Jobs
-from bythebook.ingestion.known_books import KnownBooks
 from bythebook.ingestion.pages import Embedded, PageUpdate, PageWork
-from bythebook.ingestion.plan import Plan, folder_says, make_plan, nothing_new
-from bythebook.ingestion.points import (
-    all_points,
-    book_filter,
+from bythebook.ingestion.plan import (
+    Plan,
     can_stay,
     check_stamp,
     cut_anew,
+    folder_says,
     is_outdated,
+    make_plan,
 )
 from bythebook.models.chunk import CHUNKER_VERSION, BookInfo, now
 from bythebook.models.job import FileChanges, IngestionJob, IngestionRecord, IngestionState
@@ -66,7 +65,7 @@ class Ingestion:
 
     book: Book
     job: IngestionJob
-    known: KnownBooks
+    catalog: Catalog
     jobs: Jobs
     embedder: Embedder
     open_store: OpenStore
@@ -77,9 +76,6 @@ class Ingestion:
     on_progress: OnProgress = lambda _job: None
     seen: str | None = field(default=None, init=False)
     as_it_was: bool = field(default=False, init=False)
-
-    def __post_init__(self) -> None:
-        self.catalog = Catalog(self.known)
 
     @property
     def mode(self) -> IngestionMode:
@@ -117,7 +113,8 @@ class Ingestion:
         )
         if seen_before is not None and seen_before == self.seen:
             self.as_it_was = True
-            return Prepared(self._note_plan(nothing_new(self.book)))
+            plan = Plan(len(self.book.files), warnings=list(self.book.problems))
+            return Prepared(self._note_plan(plan))
         state = await self.catalog.state(self.book.book_id, self.collection)
         mode: IngestionMode = "full" if outdated else self.mode
         plan = await asyncio.to_thread(
@@ -160,7 +157,7 @@ class Ingestion:
         self.job.files_skipped = self.job.total_files - self.job.files_processed
         self.job.warnings = _shortened(self.job.warnings)
         if self.as_it_was:
-            await self.known.confirm(self.book.book_id, self._source)
+            await self.catalog.known.confirm(self.book.book_id, self._source)
         else:  # a file that could not be read is to be tried again
             await self.save_book(seen=None if self.job.files_failed else self.seen)
 
@@ -173,7 +170,7 @@ class Ingestion:
         await self.catalog.note_seen(self.book.book_id, news)
 
     async def _known_book(self) -> BookInfo | None:
-        books = await self.known.all()
+        books = await self.catalog.known.all()
         return next((book for book in books if book.book_id == self.book.book_id), None)
 
     async def _forget(self, store: VectorStore) -> None:
@@ -261,10 +258,9 @@ class Ingestion:
 
     async def _delete(self, store: VectorStore, file: str, was_known: bool = True) -> None:
         selection = book_filter(self.book.book_id, source_file=file)
-        gone = await all_points(store, selection)
+        self.job.chunks_deleted += await store.count(selection)
         await store.delete(selection)
         await self.catalog.forget_file(self.book.book_id, file)
-        self.job.chunks_deleted += len(gone)
         self.job.files_deleted += was_known
 
     @property
@@ -287,6 +283,27 @@ class Ingestion:
         }
         when = "last_incremental_update" if self.mode == "incremental" else "last_full_ingest"
         await self.catalog.save_book(self.book.book_id, {**values, when: now()})
+
+
+async def forget_missing_files(store: VectorStore, catalog: Catalog, collection: str) -> int:
+    """After a rebuild: the next ingest reads again what was lost. Returns how many files."""
+    forgotten = 0
+    for book in await catalog.known.all():
+        if book.collection_name != collection:
+            continue
+        indexed = await store.facet("source_file", book_filter(book.book_id), limit=1_000_000)
+        state = await catalog.state(book.book_id, collection)
+        lost = [
+            file
+            for file, record in state.records.items()
+            if indexed.get(file, 0) != record.chunk_count
+        ]
+        if lost:
+            await catalog.doubt(book.book_id, lost)
+        for file in lost:
+            await catalog.forget_file(book.book_id, file)
+        forgotten += len(lost)
+    return forgotten
 
 
 def _shortened(warnings: list[str]) -> list[str]:

@@ -52,7 +52,7 @@ class Jobs:
 
     async def give_up(self, job_id: int, problem: BaseException) -> bool:
         """End a queued job that can't even begin."""
-        return await self._fail(job_id, "queued", _reason(problem))
+        return await self._fail(job_id, "queued", reason_of(problem))
 
     @asynccontextmanager
     async def failing(self, job: IngestionJob) -> AsyncIterator[None]:
@@ -62,7 +62,7 @@ class Jobs:
         except (Exception, asyncio.CancelledError) as problem:
             job.status = "failed"
             job.completed_at = now()
-            job.error_message = _reason(problem)
+            job.error_message = reason_of(problem)
             await asyncio.shield(self.save(job))
             raise
 
@@ -146,7 +146,7 @@ def no_such_job(job_id: int) -> BookNotFound:
     )
 
 
-def _reason(problem: BaseException) -> str:
+def reason_of(problem: BaseException) -> str:
     if isinstance(problem, BookError):
         return str(problem)
     if isinstance(problem, asyncio.CancelledError):

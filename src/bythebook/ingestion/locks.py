@@ -14,7 +14,7 @@ from sqlalchemy import func, select, text
 from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
-from bythebook.database.session import reading, store_errors
+from bythebook.database.engine import reading, store_errors
 from bythebook.database.tables import jobs, plans
 from bythebook.errors import BusyError, StoreError
 
@@ -39,14 +39,14 @@ class FileLocks:
     def __init__(self, home: Path) -> None:
         self.folder = home / "locks"
 
-    def _take(self, book_id: str) -> FileLock:
-        """The lock, taken; raises Timeout where somebody else has it."""
+    def _take(self, book_id: str) -> FileLock | None:
+        """The lock, taken; nothing where somebody else has it."""
+        lock = FileLock(self.folder / f"{book_id}.lock")
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
-            lock = FileLock(self.folder / f"{book_id}.lock")
             lock.acquire(blocking=False)
         except Timeout:
-            raise
+            return None
         except OSError as problem:
             raise StoreError(
                 f"The lock of {book_id} can't be taken: {problem.strerror or problem}.",
@@ -56,14 +56,12 @@ class FileLocks:
 
     @asynccontextmanager
     async def writing(self, book_id: str) -> AsyncIterator[None]:
-        for attempt in range(1, ATTEMPTS + 1):
-            try:
-                lock = self._take(book_id)
+        for _ in range(ATTEMPTS):
+            if (lock := self._take(book_id)) is not None:
                 break
-            except Timeout as problem:
-                if attempt == ATTEMPTS:
-                    raise being_written(book_id) from problem
             await asyncio.sleep(PAUSE)
+        else:
+            raise being_written(book_id)
         try:
             yield
         finally:
@@ -73,11 +71,10 @@ class FileLocks:
         return await asyncio.to_thread(self._is_writing, book_id)
 
     def _is_writing(self, book_id: str) -> bool:
-        try:
-            self._take(book_id).release()
-        except Timeout:
-            return True
-        return False
+        lock = self._take(book_id)
+        if lock is not None:
+            lock.release()
+        return lock is None
 
 
 def being_written(book_id: str) -> BusyError:
@@ -109,25 +106,28 @@ class DatabaseLocks:
     @asynccontextmanager
     async def held(self, book_id: str, *, shared: bool = False) -> AsyncIterator[None]:
         """The lock itself, alone or together with others who share it."""
+        kind = "lock_shared" if shared else "lock"
         connection = self.engine.connect()
         async with store_errors(self.engine):
             await connection.start()
         try:
             async with store_errors(self.engine):
                 await connection.execution_options(isolation_level="AUTOCOMMIT")
-                await _acquire(connection, book_id, shared)
+                for _ in range(ATTEMPTS):
+                    if await _try(connection, book_id, kind):
+                        break
+                    await asyncio.sleep(PAUSE)
+                else:
+                    raise being_written(book_id)
             async with _while_connected(connection):
                 yield
         finally:
             await asyncio.shield(_let_go(connection))
 
     async def is_writing(self, book_id: str) -> bool:
-        try:
-            async with reading(self.engine) as connection:
-                await _acquire(connection, book_id, shared=False, kind="xact_", attempts=1)
-        except _Taken:
-            return True
-        return await self.is_planned(book_id)
+        async with reading(self.engine) as connection:
+            is_free = await _try(connection, book_id, "xact_lock")
+        return not is_free or await self.is_planned(book_id)
 
     async def is_planned(self, book_id: str) -> bool:
         """Whether workers have a plan for it, which they keep alive as long as one of them is."""
@@ -144,27 +144,10 @@ class DatabaseLocks:
             return (await connection.execute(query)).first() is not None
 
 
-class _Taken(Exception):
-    """Somebody else has the lock."""
-
-
-async def _acquire(
-    connection: AsyncConnection,
-    book_id: str,
-    shared: bool,
-    kind: str = "",
-    attempts: int = ATTEMPTS,
-) -> None:
-    function = f"pg_try_advisory_{kind}lock" + ("_shared" if shared else "")
-    for attempt in range(1, attempts + 1):
-        found = await connection.execute(text(f"SELECT {function}(:key)"), {"key": _key(book_id)})
-        if found.scalar_one():
-            return
-        if attempt < attempts:
-            await asyncio.sleep(PAUSE)
-    if kind:
-        raise _Taken
-    raise being_written(book_id)
+async def _try(connection: AsyncConnection, book_id: str, kind: str) -> bool:
+    """Whether the lock could be taken."""
+    query = text(f"SELECT pg_try_advisory_{kind}(:key)")
+    return bool((await connection.execute(query, {"key": _key(book_id)})).scalar_one())
 
 
 def _key(book_id: str) -> int:

@@ -5,30 +5,52 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
 
 from bythebook.embedding.embedder import Embedder
 from bythebook.errors import BookError
-from bythebook.index.qdrant_models import PointStruct
-from bythebook.index.store import VectorStore
-from bythebook.ingestion.plan import Due, noted_placement, renumbered
-from bythebook.ingestion.points import (
-    EmbeddingKey,
-    KnownPoints,
-    Vector,
-    embedding_key,
+from bythebook.index.qdrant_models import FieldCondition, Filter, MatchAny, PointStruct, Record
+from bythebook.index.sparse import document_terms
+from bythebook.index.store import (
+    DENSE,
+    SPARSE,
+    VectorStore,
+    all_points,
+    book_filter,
     files_filter,
-    known_points,
-    make_point,
 )
-from bythebook.models.chunk import CHUNKER_VERSION, DocumentChunk, now, parent_id
+from bythebook.ingestion.plan import Due, noted_placement
+from bythebook.models.chunk import (
+    CHUNKER_VERSION,
+    DocumentChunk,
+    chunk_ids,
+    neighbours,
+    now,
+    parent_id,
+    payload_of,
+)
 from bythebook.models.job import IngestionJob, IngestionRecord
+from bythebook.models.passage import chunk_of_payload
 from bythebook.reading.document import PLAIN, PageReader
 from bythebook.reading.layout import Book
+from bythebook.reading.placement import Placement
 from bythebook.tracing.spans import note, spanned
 
 if TYPE_CHECKING:
     from bythebook.reading.head import Head
+
+
+Vector = Sequence[float]
+EmbeddingKey = tuple[str, ...]
+
+
+@dataclass
+class KnownPoints:
+    """Points of a file that are in the index, and vectors of passages it shares with others."""
+
+    points: dict[str, Record] = field(default_factory=dict)
+    vectors: dict[EmbeddingKey, Vector] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -173,3 +195,108 @@ class PageWork:
             placement=noted_placement(self.book, placement),
             seen=page.due.seen if page.due.file_hash == page.file_hash else None,
         )
+
+
+async def known_points(
+    store: VectorStore,
+    book_id: str,
+    source_file: str,
+    chunks: Sequence[DocumentChunk],
+    model: str | None,
+) -> KnownPoints:
+    """What the index already has for this file: its own points, and equal passages elsewhere in
+    the book (a renamed file need not be embedded again). Vectors only of this model, if any."""
+    known = KnownPoints()
+    wanted = [DENSE] if model is not None else False
+    own = book_filter(book_id, source_file=source_file)
+    for record in await all_points(store, own, with_vectors=wanted):
+        known.points[record.id] = record
+        _remember(known, record, model)
+    if model is None:
+        return known
+    missing = {
+        chunk.metadata.content_hash for chunk in chunks if embedding_key(chunk) not in known.vectors
+    }
+    if missing:
+        same = FieldCondition(key="content_hash", match=MatchAny(any=sorted(missing)))
+        in_book = Filter(must=[*book_filter(book_id).must, same])
+        for record in await all_points(store, in_book, with_vectors=[DENSE]):
+            _remember(known, record, model)
+    return known
+
+
+def embedding_key(chunk: DocumentChunk) -> EmbeddingKey:
+    """Equal keys have equal vectors: everything the embedder sees."""
+    return (*chunk.metadata.heading_path, chunk.text)
+
+
+def _remember(known: KnownPoints, record: Record, model: str | None) -> None:
+    payload = record.payload or {}
+    vector = (record.vector or {}).get(DENSE)
+    if payload.get("embedding_model") == model and isinstance(vector, Sequence):
+        known.vectors[(*payload["heading_path"], payload["text"])] = vector
+
+
+def make_point(
+    chunk: DocumentChunk,
+    vector: Vector,
+    *,
+    model: str,
+    language: str,
+    previous: Record | None,
+    written_at: datetime,
+) -> PointStruct:
+    """The point of a chunk; one that was there before keeps its age and counts a version up."""
+    payload = payload_of(chunk)
+    stamp = written_at.isoformat()
+    payload |= {
+        "embedding_model": model,
+        "chunker_version": CHUNKER_VERSION,
+        "embedded_at": stamp,
+        "created_at": stamp,
+        "updated_at": stamp,
+    }
+    old: dict[str, Any] = (previous.payload or {}) if previous else {}
+    if old:
+        payload |= {
+            "version": int(old["version"]) + 1,
+            "created_at": old["created_at"],
+            "embedded_at": old["embedded_at"],
+        }
+    terms = document_terms(chunk.embedded_text, language)
+    return PointStruct(id=chunk.id, vector={DENSE: vector, SPARSE: terms}, payload=payload)
+
+
+def renumbered(
+    known: KnownPoints, file_hash: str, book_id: str, placement: Placement
+) -> tuple[DocumentChunk, ...]:
+    """The file's passages under its new numbers; none unless the index has all of them. It may
+    lack one: another file with the same passage that got this file's old number overwrote it."""
+    kept = sorted(
+        (chunk_of_payload(one.id, one.payload or {}) for one in known.points.values()),
+        key=lambda chunk: chunk.metadata.chunk_index,
+    )
+    whole = all(
+        (chunk.metadata.chunk_index, chunk.metadata.total_chunks) == (index, len(kept))
+        and chunk.metadata.source_file_hash == file_hash
+        for index, chunk in enumerate(kept)
+    )
+    if not whole:
+        return ()
+    ids = chunk_ids(placement.chunk_key(book_id), [one.metadata.content_hash for one in kept])
+    shared: dict[str, Any] = {
+        "module": placement.module,
+        "chapter": placement.chapter,
+        "lesson": placement.lesson,
+        "parent_doc_id": parent_id(placement.parent_key(book_id)),
+        "version": 1,  # of this id
+    }
+    return tuple(
+        chunk.model_copy(
+            update={
+                "id": ids[index],
+                "metadata": chunk.metadata.model_copy(update=shared | neighbours(ids, index)),
+            }
+        )
+        for index, chunk in enumerate(kept)
+    )

@@ -2,26 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from typing import Any
 
 from bythebook import __version__
+from bythebook.embedding.embedder import Embedder
 from bythebook.errors import ConfigurationError, InputError
-from bythebook.index.store import VectorStore
-from bythebook.ingestion.catalog import Catalog
-from bythebook.ingestion.points import KnownPoints, book_filter, check_stamp, cut_anew, is_outdated
-from bythebook.models.chunk import (
-    CHUNKER_VERSION,
-    BookInfo,
-    DocumentChunk,
-    chunk_ids,
-    neighbours,
-    parent_id,
-)
+from bythebook.models.chunk import CHUNKER_VERSION, BookInfo
 from bythebook.models.job import BookChanges, IngestionState
-from bythebook.models.passage import chunk_of_payload
 from bythebook.models.values import IngestionMode
 from bythebook.reading.document import PLAIN, PageReader
 from bythebook.reading.head import Head
@@ -38,62 +28,6 @@ def only_renumbered(before: Mapping[str, Any], after: Mapping[str, Any]) -> bool
     return before.keys() == after.keys() and all(
         before[name] == after[name] for name in after.keys() - NUMBERS
     )
-
-
-def renumbered(
-    known: KnownPoints, file_hash: str, book_id: str, placement: Placement
-) -> tuple[DocumentChunk, ...]:
-    """The file's passages under its new numbers; none unless the index has all of them. It may
-    lack one: another file with the same passage that got this file's old number overwrote it."""
-    kept = sorted(
-        (chunk_of_payload(one.id, one.payload or {}) for one in known.points.values()),
-        key=lambda chunk: chunk.metadata.chunk_index,
-    )
-    whole = all(
-        (chunk.metadata.chunk_index, chunk.metadata.total_chunks) == (index, len(kept))
-        and chunk.metadata.source_file_hash == file_hash
-        for index, chunk in enumerate(kept)
-    )
-    if not whole:
-        return ()
-    ids = chunk_ids(placement.chunk_key(book_id), [one.metadata.content_hash for one in kept])
-    shared: dict[str, Any] = {
-        "module": placement.module,
-        "chapter": placement.chapter,
-        "lesson": placement.lesson,
-        "parent_doc_id": parent_id(placement.parent_key(book_id)),
-        "version": 1,  # of this id
-    }
-    return tuple(
-        chunk.model_copy(
-            update={
-                "id": ids[index],
-                "metadata": chunk.metadata.model_copy(update=shared | neighbours(ids, index)),
-            }
-        )
-        for index, chunk in enumerate(kept)
-    )
-
-
-async def forget_missing_files(store: VectorStore, catalog: Catalog, collection: str) -> int:
-    """After a rebuild: the next ingest reads again what was lost. Returns how many files."""
-    forgotten = 0
-    for book in await catalog.known.all():
-        if book.collection_name != collection:
-            continue
-        indexed = await store.facet("source_file", book_filter(book.book_id), limit=1_000_000)
-        state = await catalog.state(book.book_id, collection)
-        lost = [
-            file
-            for file, record in state.records.items()
-            if indexed.get(file, 0) != record.chunk_count
-        ]
-        if lost:
-            await catalog.doubt(book.book_id, lost)
-        for file in lost:
-            await catalog.forget_file(book.book_id, file)
-        forgotten += len(lost)
-    return forgotten
 
 
 @dataclass(frozen=True)
@@ -128,16 +62,16 @@ class Plan:
     `renumbered` it was only the number. `seen` is what the folder says of each file that has the
     hash in `hashes`."""
 
-    new: tuple[str, ...]
-    modified: tuple[str, ...]
-    moved: tuple[str, ...]
-    deleted: tuple[str, ...]
-    process: tuple[str, ...]
-    hashes: dict[str, str]
-    seen: dict[str, list[int] | None]
-    heads: dict[str, Head]
-    placements: dict[str, Placement]
     total_files: int
+    new: tuple[str, ...] = ()
+    modified: tuple[str, ...] = ()
+    moved: tuple[str, ...] = ()
+    deleted: tuple[str, ...] = ()
+    process: tuple[str, ...] = ()
+    hashes: dict[str, str] = field(default_factory=dict)
+    seen: dict[str, list[int] | None] = field(default_factory=dict)
+    heads: dict[str, Head] = field(default_factory=dict)
+    placements: dict[str, Placement] = field(default_factory=dict)
     renumbered: frozenset[str] = frozenset()
     failed: tuple[str, ...] = ()
     warnings: list[str] = field(default_factory=list)
@@ -163,14 +97,6 @@ def folder_says(book: Book, max_bytes: int) -> str | None:
             return None
         digest.update(repr(seen).encode())
     return digest.hexdigest()
-
-
-def nothing_new(book: Book) -> Plan:
-    """For a folder that says what it said when all of it was indexed."""
-    return Plan(
-        new=(), modified=(), moved=(), deleted=(), process=(), hashes={}, seen={}, heads={},
-        placements={}, total_files=len(book.files), warnings=list(book.problems),
-    )  # fmt: skip
 
 
 def make_plan(
@@ -305,3 +231,68 @@ def find_changes(
         warnings=warnings,
         up_to_date=known is not None and fits and plan.nothing_to_do,
     )
+
+
+def check_stamp(
+    known: BookInfo | None, mode: IngestionMode, embedding_model: str, collection: str
+) -> None:
+    """Vectors of two embedders never stand in one book, nor chunks of a newer chunker."""
+    if known is None or mode == "recreate":
+        return
+    if known.embedding_model != embedding_model:
+        raise ConfigurationError(
+            f"{known.book_id} was indexed with {known.embedding_model}, and the embedder is "
+            f"now {embedding_model}.",
+            action="Run the same command with --mode recreate, or set BYTHEBOOK_EMBEDDER back.",
+        )
+    if known.collection_name != collection:
+        raise ConfigurationError(
+            f"{known.book_id} is in the collection {known.collection_name}, and the setting "
+            f"is now {collection}.",
+            action="Run the same command with --mode recreate, or set QDRANT_COLLECTION_NAME back.",
+        )
+    if known.chunker_version > CHUNKER_VERSION:
+        raise ConfigurationError(
+            f"{known.book_id} was indexed by a newer bythebook (chunks of version "
+            f"{known.chunker_version}, and this one makes {CHUNKER_VERSION}).",
+            action="Upgrade bythebook (`pip install --upgrade bythebook`), or run the same command "
+            "with --mode recreate.",
+        )
+
+
+def can_stay(known: BookInfo | None, embedder: Embedder, collection: str) -> bool:
+    """Whether what is stored of a book can be searched, and so stays until each of its files is
+    replaced."""
+    if known is None:
+        return True
+    stamp = (known.embedding_model, known.dimension, known.collection_name)
+    return stamp == (embedder.name, embedder.dimension, collection)
+
+
+def is_outdated(known: BookInfo | None) -> bool:
+    """Whether an earlier version cut the book."""
+    return known is not None and known.chunker_version < CHUNKER_VERSION
+
+
+def cut_anew(book_id: str) -> str:
+    """What becomes of such a book, in one line."""
+    return (
+        f"{book_id} was cut into passages by an earlier version of bythebook, so every file is "
+        "read again."
+    )
+
+
+def check_alone(books: Iterable[BookInfo], collection: str, dimension: int) -> None:
+    """Refuse to drop a collection of another dimension that holds more than the book which is to
+    be made anew."""
+    kept = [
+        book.book_id
+        for book in books
+        if book.collection_name == collection and book.dimension != dimension
+    ]
+    if len(kept) > 1:
+        raise ConfigurationError(
+            f"The index holds other vectors for the books {', '.join(kept)}.",
+            action="Give this book an index of its own with QDRANT_COLLECTION_NAME, or remove "
+            "the others with `bythebook books --remove ID`.",
+        )

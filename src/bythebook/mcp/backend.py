@@ -9,7 +9,7 @@ from typing import Protocol
 
 from bythebook.agent.assistant import Assistant
 from bythebook.errors import BookNotFound
-from bythebook.ingestion.known_books import requested_book
+from bythebook.ingestion.catalog import requested_book
 from bythebook.library import Library
 from bythebook.models.answer import Answer
 from bythebook.models.chunk import BookInfo

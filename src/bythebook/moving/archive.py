@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import zipfile
 from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
 
@@ -10,24 +9,16 @@ from pydantic import BaseModel, Field, ValidationError
 
 from bythebook.errors import ConfigurationError, InputError
 from bythebook.index.qdrant_models import PointStruct, Record
-from bythebook.index.store import VectorStore
-from bythebook.ingestion.points import book_filter
+from bythebook.index.store import DENSE, SPARSE, VectorStore, book_filter, point_pages
 from bythebook.library import Library
 from bythebook.models.chunk import CHUNKER_VERSION, Background, BookInfo
 from bythebook.models.job import IngestionRecord
 from bythebook.models.values import check_book_id
-from bythebook.moving.file_parts import (
-    DAMAGED,
-    LONGEST_LINE,
-    PartReader,
-    PartWriter,
-    point_pages,
-    unpacked_sizes,
-    whole_archive,
-)
+from bythebook.moving.file_parts import PartReader, PartWriter, whole_archive
 
 FORMAT = 1
 BOOK, FILES, POINTS, VECTORS = "book.json", "files.jsonl", "points.jsonl", "vectors.f32"
+PARTS = (FILES, POINTS, VECTORS)
 
 OnPassage = Callable[[int, int], None]
 
@@ -43,31 +34,20 @@ class ArchiveManifest(BaseModel):
     sha256: dict[str, str]
 
 
-def opened(file: Path) -> zipfile.ZipFile:
-    try:
-        return zipfile.ZipFile(file)
-    except FileNotFoundError as problem:
-        raise InputError(f"There is no file {file}.", action="Check its path.") from problem
-    except DAMAGED as problem:
-        raise not_ours(file) from problem
-
-
-def read_archive_manifest(archive: zipfile.ZipFile, file: Path) -> ArchiveManifest:
-    try:
-        sizes = unpacked_sizes(archive, file)
-        if sizes is None or set(sizes) != {BOOK, FILES, POINTS, VECTORS}:
-            raise not_ours(file)
-        if sizes[BOOK] > LONGEST_LINE:
-            raise not_ours(file)
-        manifest = ArchiveManifest.model_validate_json(archive.read(BOOK))
-    except (ValidationError, *DAMAGED) as problem:
-        raise not_ours(file) from problem
+def read_archive_manifest(reader: PartReader) -> ArchiveManifest:
+    manifest = reader.manifest(BOOK, ArchiveManifest)
+    if set(reader.archive.namelist()) != {BOOK, *PARTS}:
+        raise reader.broken()
     if manifest.format != FORMAT:
         raise InputError(
-            f"{file} has the format {manifest.format}, and this bythebook reads {FORMAT}.",
+            f"{reader.file} has the format {manifest.format}, and this bythebook reads {FORMAT}.",
             action="Update bythebook, or export the book again.",
         )
     return manifest
+
+
+def open_export(file: Path) -> PartReader:
+    return PartReader(file, lambda: not_ours(file))
 
 
 def not_ours(file: Path) -> InputError:
@@ -108,7 +88,7 @@ async def _records(
 ) -> AsyncIterator[Record]:
     """Every point of a book, ordered by id."""
     done = 0
-    async for page in point_pages(store, book_filter(book.book_id)):
+    async for page in point_pages(store, book_filter(book.book_id), with_vectors=[DENSE, SPARSE]):
         for record in page:
             yield record
         done += len(page)
@@ -123,8 +103,8 @@ async def import_book(
     on_passage: OnPassage = lambda _done, _all: None,
 ) -> ArchiveManifest:
     """Put the book of a file into the index. Either all of it is there afterwards or none."""
-    with opened(file) as archive:
-        manifest = read_archive_manifest(archive, file)
+    with open_export(file) as reader:
+        manifest = read_archive_manifest(reader)
         book_id = check_book_id(manifest.book.book_id)
         _check_fits(library, manifest)
         known = {book.book_id for book in await library.books()}
@@ -133,8 +113,8 @@ async def import_book(
                 f"The index has a book {book_id} already.",
                 action="Use --replace to replace it.",
             )
-        reading = checked(archive, file, manifest)
-        records = list(records_of(reading, manifest))
+        reader.check_digests(PARTS, manifest.sha256)
+        records = list(records_of(reader, manifest))
         store = await library.store()
         in_book = book_filter(book_id)
         async with library.locks.writing(book_id):
@@ -142,7 +122,7 @@ async def import_book(
             await library.catalog.forget_book(book_id)
             try:
                 done = 0
-                for points in points_of(reading, manifest):
+                for points in points_of(reader, manifest):
                     await store.replace(points, [], durable=False)
                     done += len(points)
                     on_passage(done, manifest.passages)
@@ -178,13 +158,6 @@ def _check_fits(library: Library, manifest: ArchiveManifest) -> None:
             f"bythebook has version {CHUNKER_VERSION}.",
             action="Export it again with the same version of bythebook.",
         )
-
-
-def checked(archive: zipfile.ZipFile, file: Path, manifest: ArchiveManifest) -> PartReader:
-    """The parts of the file, with their digests checked."""
-    reading = PartReader(archive, lambda: not_ours(file))
-    reading.check_digests((FILES, POINTS, VECTORS), manifest.sha256)
-    return reading
 
 
 def points_of(reading: PartReader, manifest: ArchiveManifest) -> Iterator[list[PointStruct]]:

@@ -1,7 +1,11 @@
-"""Saves everything a library holds to one file, also while others read and write it.
+"""A backup: one file with all tables and the passages of all books.
 
-The tables are read in one transaction. A file of a book is saved when index and database agree
-about it: at any moment an ingest may be between writing the one and the other.
+It is a zip file with `backup.json`, `tables/NAME.jsonl` (a row a line), and for the book number N
+`points/N.jsonl` and `vectors/N.f32` as `bythebook export` writes them.
+
+It can be made while others read and write. The tables are read in one transaction. A file of a book
+is saved when index and database agree about it: at any moment an ingest may be between writing the
+one and the other.
 """
 
 from __future__ import annotations
@@ -10,35 +14,137 @@ import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from datetime import datetime
 from importlib.metadata import version
 from pathlib import Path
+from typing import Any
 
+from pydantic import AwareDatetime, BaseModel, Field
 from sqlalchemy import Table, select
 from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
-from bythebook.database.engine import REVISION
-from bythebook.database.session import reason
-from bythebook.database.tables import books, files
-from bythebook.errors import StoreError
+from bythebook.database.engine import REVISION, reason
+from bythebook.database.tables import (
+    PASSING,
+    UtcDateTime,
+    allowed_sources,
+    books,
+    files,
+    metadata,
+)
+from bythebook.errors import InputError, StoreError
 from bythebook.index.qdrant_models import Record
-from bythebook.index.store import VectorStore
-from bythebook.ingestion.points import book_filter
+from bythebook.index.store import DENSE, SPARSE, VectorStore, all_points, book_filter
 from bythebook.library import Library
 from bythebook.models.chunk import now
 from bythebook.models.job import IngestionRecord
-from bythebook.moving.backup_file import (
-    ABOUT,
-    CALIBRATIONS,
-    FORMAT,
-    BackupManifest,
-    SavedBook,
-    book_parts,
-    kept_tables,
-    row_to_json,
-    table_part,
-)
-from bythebook.moving.file_parts import OnStep, PartWriter, point_pages, whole_archive
+from bythebook.moving.file_parts import OnStep, PartReader, PartWriter, whole_archive
+
+FORMAT = 1
+ABOUT = "backup.json"
+# Kept in the home beside database and index.
+CALIBRATIONS = "calibrations.json"
+
+
+class SavedBook(BaseModel):
+    """The book of one pair of parts."""
+
+    book_id: str
+    embedding_model: str
+    dimension: int = Field(ge=1)
+    passages: int = Field(ge=0)
+
+
+class BackupManifest(BaseModel):
+    """What the file holds; `sha256` are the digests of its other parts."""
+
+    format: int
+    bythebook: str
+    revision: str
+    made_at: AwareDatetime
+    books: list[SavedBook]
+    rows: dict[str, int]
+    # Files whose passages were being changed; an ingest brings them in again.
+    left_out: list[str]
+    has_calibrations: bool = False
+    sha256: dict[str, str]
+
+
+def kept_tables() -> list[Table]:
+    """Tables with lasting content, in an order in which rows can be inserted."""
+    left_out = (*PASSING, allowed_sources)
+    return [table for table in metadata.sorted_tables if table not in left_out]
+
+
+def table_part(table: Table) -> str:
+    return f"tables/{table.name}.jsonl"
+
+
+def book_parts(number: int) -> tuple[str, str]:
+    return f"points/{number}.jsonl", f"vectors/{number}.f32"
+
+
+def row_to_json(table: Table, row: Any) -> dict[str, Any]:
+    return {
+        column.name: row[column.name].isoformat()
+        if isinstance(column.type, UtcDateTime) and row[column.name]
+        else row[column.name]
+        for column in table.columns
+    }
+
+
+def row_from_json(table: Table, entry: dict[str, Any]) -> dict[str, Any]:
+    """Columns that this version does not have, or the file did not have, are left out; a row
+    without its key is none."""
+    if lacking := {column.name for column in table.primary_key} - set(entry):
+        raise KeyError(*lacking)
+    return {
+        column.name: datetime.fromisoformat(entry[column.name])
+        if isinstance(column.type, UtcDateTime) and entry[column.name]
+        else entry[column.name]
+        for column in table.columns
+        if column.name in entry
+    }
+
+
+def open_backup(file: Path) -> tuple[PartReader, BackupManifest]:
+    """The open file and what it says of itself; one of another kind or version is refused."""
+    reader = PartReader(file, lambda: not_whole(file))
+    try:
+        return reader, _manifest(reader)
+    except BaseException:
+        reader.archive.close()
+        raise
+
+
+def _manifest(reader: PartReader) -> BackupManifest:
+    manifest = reader.manifest(ABOUT, BackupManifest)
+    if manifest.format != FORMAT or manifest.revision > REVISION:
+        raise InputError(
+            f"{reader.file} was made by bythebook {manifest.bythebook}, which is newer than this "
+            f"one ({version('bythebook')}).",
+            action="Upgrade bythebook (`pip install --upgrade bythebook`), then restore it.",
+        )
+    parts = set(part_names(manifest))
+    if set(reader.archive.namelist()) != {ABOUT, *parts} or set(manifest.sha256) != parts:
+        raise reader.broken()
+    return manifest
+
+
+def part_names(manifest: BackupManifest) -> list[str]:
+    names = [f"tables/{name}.jsonl" for name in manifest.rows]
+    for number in range(len(manifest.books)):
+        names += book_parts(number)
+    return [*names, CALIBRATIONS] if manifest.has_calibrations else names
+
+
+def not_whole(file: Path) -> InputError:
+    return InputError(
+        f"{file} is not a complete backup of bythebook: it was cut off or changed, or is another "
+        "kind of file.",
+        action="Use another copy of it; nothing was restored.",
+    )
 
 
 async def back_up(
@@ -142,7 +248,7 @@ class _Saving:
 
 async def _of_file(store: VectorStore, record: IngestionRecord) -> list[Record]:
     selection = book_filter(record.book_id, source_file=record.source_file)
-    return [point async for page in point_pages(store, selection) for point in page]
+    return await all_points(store, selection, with_vectors=[DENSE, SPARSE])
 
 
 def _agree(record: IngestionRecord, found: list[Record], book: SavedBook) -> bool:

@@ -10,13 +10,14 @@ import zlib
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any, Self, TypeVar
+
+from pydantic import BaseModel, ValidationError
 
 from bythebook.errors import InputError
 from bythebook.files import check_room, disk_full, is_full
-from bythebook.index.qdrant_models import Filter, PointStruct, Record, SparseVector
-from bythebook.index.store import DENSE, SPARSE, VectorStore
-from bythebook.ingestion.points import PAGE
+from bythebook.index.qdrant_models import PointStruct, Record, SparseVector
+from bythebook.index.store import DENSE, PAGE, SPARSE
 from bythebook.models.passage import chunk_of_payload
 
 if TYPE_CHECKING:
@@ -41,26 +42,46 @@ IN_MEMORY = 16 * 2**20
 
 
 OnStep = Callable[[str, int, int], None]
-
-
-async def point_pages(
-    store: VectorStore, selection: Filter, *, ids_only: bool = False
-) -> AsyncIterator[list[Record]]:
-    """The points of a selection, ordered by id."""
-    offset: str | None = None
-    while True:
-        vectors = False if ids_only else [DENSE, SPARSE]
-        page, offset = await store.scroll(selection, PAGE, offset, not ids_only, vectors)
-        yield page
-        if offset is None:
-            return
+Manifest = TypeVar("Manifest", bound=BaseModel)
 
 
 class PartReader:
-    """Reads parts of an open archive; `broken` makes the error for one that was damaged."""
+    """Reads the parts of a file; `broken` makes the error for one that is damaged or of another
+    kind."""
 
-    def __init__(self, archive: zipfile.ZipFile, broken: Callable[[], InputError]) -> None:
-        self.archive, self.broken = archive, broken
+    def __init__(self, file: Path, broken: Callable[[], InputError]) -> None:
+        self.file, self.broken = file, broken
+        try:
+            self.archive = zipfile.ZipFile(file)
+        except FileNotFoundError as problem:
+            raise InputError(f"There is no file {file}.", action="Check its path.") from problem
+        except DAMAGED as problem:
+            raise broken() from problem
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.archive.close()
+
+    def manifest(self, name: str, kind: type[Manifest]) -> Manifest:
+        """What the file says of itself; its parts may not unpack to more than an honest file's."""
+        try:
+            entries = {entry.filename: entry for entry in self.archive.infolist()}
+            if not self._is_honest() or entries[name].file_size > LONGEST_LINE:
+                raise self.broken()
+            return kind.model_validate_json(self.archive.read(name))
+        except (ValidationError, *DAMAGED) as problem:
+            raise self.broken() from problem
+
+    def _is_honest(self) -> bool:
+        """What is packed in a way that can't be undone piece by piece (bzip2, LZMA) is not."""
+        entries = self.archive.infolist()
+        most = min(MOST_BYTES, max(SMALL, MOST_UNPACKED * self.file.stat().st_size))
+        return (
+            all(entry.compress_type in PACKED for entry in entries)
+            and sum(entry.file_size for entry in entries) <= most
+        )
 
     def check_digests(self, names: Iterable[str], digests: dict[str, str]) -> None:
         """Before anything is written: a file that was damaged on the way is refused as a whole."""
@@ -128,16 +149,6 @@ class PartReader:
                 if not line.endswith(b"\n"):
                     raise self.broken()
                 yield line
-
-
-def unpacked_sizes(archive: zipfile.ZipFile, file: Path) -> dict[str, int] | None:
-    """What the parts say they unpack to; None if that is more than any honest file does, or they
-    are packed in a way that can't be undone piece by piece (bzip2, LZMA)."""
-    if any(entry.compress_type not in PACKED for entry in archive.infolist()):
-        return None
-    sizes = {entry.filename: entry.file_size for entry in archive.infolist()}
-    most = min(MOST_BYTES, max(SMALL, MOST_UNPACKED * file.stat().st_size))
-    return sizes if sum(sizes.values()) <= most else None
 
 
 @contextmanager

@@ -11,14 +11,13 @@ from typing import Any
 from sqlalchemy import Column, Table, func, select, text, tuple_
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from bythebook.database.session import reading, transaction
+from bythebook.database.engine import reading, transaction
 from bythebook.database.tables import PASSING, books, jobs, metadata
 from bythebook.errors import ConfigurationError, StoreError
 from bythebook.index.qdrant_models import PointStruct, Record
-from bythebook.index.store import DENSE, SPARSE, VectorStore
-from bythebook.ingestion.points import book_filter
+from bythebook.index.store import DENSE, SPARSE, VectorStore, book_filter, point_pages
 from bythebook.library import Library
-from bythebook.moving.file_parts import OnStep, point_pages
+from bythebook.moving.file_parts import OnStep
 
 # Points of each book that are compared word for word and number for number at the end.
 SAMPLE = 50
@@ -70,7 +69,7 @@ async def _move_points(
     in_book = book_filter(book_id)
     total = await here.count(in_book)
     ids: list[str] = []
-    async for page in point_pages(here, in_book):
+    async for page in point_pages(here, in_book, with_vectors=[DENSE, SPARSE]):
         new = await _not_there(there, page)
         if new:
             await there.replace([_point(record) for record in new], [], durable=False)
@@ -94,7 +93,7 @@ async def _remove_others(store: VectorStore, book_id: str, expected: set[str]) -
     """What an earlier, interrupted move brought and the source no longer has."""
     stale = [
         record.id
-        async for page in point_pages(store, book_filter(book_id), ids_only=True)
+        async for page in point_pages(store, book_filter(book_id), with_payload=False)
         for record in page
         if record.id not in expected
     ]

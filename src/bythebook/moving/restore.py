@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import json
 import shutil
+from dataclasses import dataclass
 from pathlib import Path
 from uuid import uuid4
 
@@ -17,24 +18,21 @@ from sqlalchemy import Table, func, insert, select, text, update
 from sqlalchemy.exc import DataError, IntegrityError
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
-from bythebook.database.engine import database_address, open_database
-from bythebook.database.session import reading
+from bythebook.database.engine import database_address, open_database, reading
 from bythebook.database.tables import allowed_sources, books, jobs, keys
 from bythebook.errors import ConfigurationError, InputError
 from bythebook.files import is_pending, switch
-from bythebook.index.store import index_folder, make_exclusive_store, make_store
+from bythebook.index.store import book_filter, index_folder, make_exclusive_store, make_store
 from bythebook.ingestion.jobs import INTERRUPTED
-from bythebook.ingestion.points import book_filter
 from bythebook.library import Library
 from bythebook.models.chunk import now
 from bythebook.models.key import ApiKey
 from bythebook.models.values import check_book_id
-from bythebook.moving.backup_file import (
+from bythebook.moving.backup import (
     CALIBRATIONS,
     BackupManifest,
     book_parts,
     kept_tables,
-    not_whole,
     open_backup,
     part_names,
     row_from_json,
@@ -57,13 +55,13 @@ async def restore(
     on_step: OnStep = lambda _what, _done, _all: None,
 ) -> BackupManifest:
     """Check the whole file, then put it in place. With `force` what is in the home goes aside."""
-    archive, manifest = await asyncio.to_thread(open_backup, file)
-    with archive:
-        reader = PartReader(archive, lambda: not_whole(file))
+    reader, manifest = await asyncio.to_thread(open_backup, file)
+    with reader:
         on_step("Checking", 0, 1)
         await asyncio.to_thread(reader.check_digests, part_names(manifest), manifest.sha256)
-        was_empty = await _check_target(settings, manifest, force)
-        allowed = await _allowed(settings)
+        async with await Library.open(settings) as library:
+            was_empty = await _check_target(library, manifest, force)
+            allowed = await library.database.look_up(select(allowed_sources))
         aside = settings.home / f"replaced-{now():%Y%m%d-%H%M%S}-{uuid4().hex[:4]}"
         await _Restoring(settings, manifest, reader, allowed, on_step).all(aside)
         if was_empty:  # only empty tables and an empty index
@@ -71,32 +69,30 @@ async def restore(
     return manifest
 
 
-async def _check_target(settings: Settings, manifest: BackupManifest, force: bool) -> bool:
+async def _check_target(library: Library, manifest: BackupManifest, force: bool) -> bool:
     """The embedder must be the one of the books, and nobody may be using the home. Returns whether
     nothing is there, which is a must without `force`."""
-    async with await Library.open(settings) as library:
-        others = {book.embedding_model for book in manifest.books} - {library.embedder.name}
-        if others:
-            raise ConfigurationError(
-                f"The books were indexed with {', '.join(sorted(others))}, and the embedder here "
-                f"is {library.embedder.name}.",
-                action="Set BYTHEBOOK_EMBEDDER to the same, then restore again.",
-            )
-        on_servers = bool(settings.qdrant_url) or library.engine.dialect.name != "sqlite"
-        if await _is_empty(library.engine):
-            if not settings.qdrant_url and index_folder(settings).exists():
-                await _check_alone(library)
-            return True
-        if not force or on_servers:
-            raise InputError(
-                "There are books, conversations or keys already.",
-                action="Restore to an empty database and another QDRANT_COLLECTION_NAME."
-                if on_servers
-                else "Restore to another BYTHEBOOK_HOME, or give --force to put what is there "
-                "aside.",
-            )
-        await _check_alone(library)
-        return False
+    others = {book.embedding_model for book in manifest.books} - {library.embedder.name}
+    if others:
+        raise ConfigurationError(
+            f"The books were indexed with {', '.join(sorted(others))}, and the embedder here "
+            f"is {library.embedder.name}.",
+            action="Set BYTHEBOOK_EMBEDDER to the same, then restore again.",
+        )
+    on_servers = bool(library.settings.qdrant_url) or library.engine.dialect.name != "sqlite"
+    if await _is_empty(library.engine):
+        if not library.settings.qdrant_url and index_folder(library.settings).exists():
+            await _check_alone(library)
+        return True
+    if not force or on_servers:
+        raise InputError(
+            "There are books, conversations or keys already.",
+            action="Restore to an empty database and another QDRANT_COLLECTION_NAME."
+            if on_servers
+            else "Restore to another BYTHEBOOK_HOME, or give --force to put what is there aside.",
+        )
+    await _check_alone(library)
+    return False
 
 
 async def _check_alone(library: Library) -> None:
@@ -104,12 +100,6 @@ async def _check_alone(library: Library) -> None:
     store = make_exclusive_store(library.settings)
     await store.open(library.embedder.dimension)
     await store.close()
-
-
-async def _allowed(settings: Settings) -> list[dict[str, object]]:
-    """Where this machine may read books from, which goes on after a restore."""
-    async with await Library.open(settings) as library, reading(library.engine) as connection:
-        return [dict(row) for row in (await connection.execute(select(allowed_sources))).mappings()]
 
 
 async def _is_empty(engine: AsyncEngine) -> bool:
@@ -130,19 +120,16 @@ def _checked(table: Table, row: dict[str, object]) -> dict[str, object]:
     return row
 
 
+@dataclass
 class _Restoring:
-    def __init__(
-        self,
-        settings: Settings,
-        manifest: BackupManifest,
-        reader: PartReader,
-        allowed: list[dict[str, object]],
-        on_step: OnStep,
-    ) -> None:
-        self.settings, self.manifest, self.reader = settings, manifest, reader
-        self.allowed = allowed
-        self.on_step = on_step
-        self.ready = settings.home / f"restoring-{uuid4().hex[:8]}"
+    settings: Settings
+    manifest: BackupManifest
+    reader: PartReader
+    allowed: list[dict[str, object]]  # where this machine may read books from
+    on_step: OnStep
+
+    def __post_init__(self) -> None:
+        self.ready = self.settings.home / f"restoring-{uuid4().hex[:8]}"
 
     async def all(self, aside: Path) -> None:
         home = self.settings.home

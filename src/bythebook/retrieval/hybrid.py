@@ -19,8 +19,7 @@ from bythebook.index.qdrant_models import (
     SparseVector,
 )
 from bythebook.index.sparse import K1
-from bythebook.index.store import DENSE, SPARSE, Reads
-from bythebook.ingestion.points import book_filter
+from bythebook.index.store import DENSE, SPARSE, Reads, book_filter
 from bythebook.models.chunk import BookInfo
 from bythebook.retrieval.calibration import Calibration
 from bythebook.retrieval.query import asked_terms

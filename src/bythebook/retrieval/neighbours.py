@@ -8,8 +8,7 @@ from dataclasses import replace
 
 from bythebook.errors import BookNotFound
 from bythebook.index.qdrant_models import Record
-from bythebook.index.store import DENSE, VectorStore
-from bythebook.ingestion.points import all_points, book_filter
+from bythebook.index.store import DENSE, VectorStore, all_points, book_filter
 from bythebook.models.passage import Passage, chunk_of_payload
 from bythebook.retrieval.filters import (
     SWITCHING_PAUSE,

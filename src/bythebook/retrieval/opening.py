@@ -10,8 +10,7 @@ from collections.abc import Callable, Iterable
 from rapidfuzz.distance import OSA
 
 from bythebook.index.qdrant_models import FieldCondition, Filter, MatchAny
-from bythebook.index.store import VectorStore
-from bythebook.ingestion.points import all_points, book_filter
+from bythebook.index.store import VectorStore, all_points, book_filter, point_pages
 from bythebook.models.chunk import BookInfo
 from bythebook.models.passage import Passage
 from bythebook.retrieval.neighbours import passage_of_record
@@ -22,7 +21,6 @@ PLAIN = re.compile(r"(?<![\w`./-])[A-Za-z][a-z]{3,}(?![\w`/]|[.-]\w)")
 BOOK_WORD = re.compile(r"(?<![\w./-])[A-Za-z][a-z]{3,}(?![\w/])")
 # Letters that may be wrong in a word of this length.
 SLIPS = ((8, 2), (4, 1))
-PAGE = 500
 # Books whose words are remembered.
 MOST_BOOKS = 16
 
@@ -55,16 +53,10 @@ class Spelling:
         known_state, words = self._books.get(book.book_id, (None, Counter()))
         if known_state != state:
             words = Counter()
-            offset: str | None = None
-            selection: Filter = book_filter(book.book_id)
-            while True:
-                page, offset = await self._store.scroll(
-                    selection, PAGE, offset, with_payload=["text"]
-                )
+            of_book = book_filter(book.book_id)
+            async for page in point_pages(self._store, of_book, with_payload=["text"]):
                 texts = [record.payload["text"] for record in page if record.payload]
                 words.update(await asyncio.to_thread(lambda texts=texts: spelled_words(texts)))  # type: ignore[misc]
-                if offset is None:
-                    break
             if len(self._books) >= MOST_BOOKS:
                 self._books.pop(next(iter(self._books)))
             self._books[book.book_id] = (state, words)
@@ -142,7 +134,7 @@ async def opening(store: VectorStore, book_id: str, files: list[str]) -> list[Pa
     if not pages:
         return []
     on_page = FieldCondition(key="source_file", match=MatchAny(any=pages))
-    selection = Filter(must=[*(book_filter(book_id).must or ()), on_page])
+    selection = Filter(must=[*book_filter(book_id).must, on_page])
     passages = [passage_of_record(record) for record in await all_points(store, selection)]
     first = [one for one in passages if one.metadata.chunk_index < PASSAGES]
     return sorted(

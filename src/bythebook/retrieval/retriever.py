@@ -14,9 +14,8 @@ from typing import Any
 from bythebook.embedding.embedder import Embedder
 from bythebook.errors import ConfigurationError, InputError, StoreError
 from bythebook.index.qdrant_models import FieldCondition, Filter, MatchExcept, Record
-from bythebook.index.store import Reads, VectorStore
-from bythebook.ingestion.known_books import KnownBooks
-from bythebook.ingestion.points import book_filter
+from bythebook.index.store import Reads, VectorStore, book_filter
+from bythebook.ingestion.catalog import KnownBooks
 from bythebook.language.detection import normalize
 from bythebook.models.chunk import Background, BookInfo
 from bythebook.models.passage import Passage
@@ -190,7 +189,7 @@ class Retriever:
         selection = book_filter(book.book_id)
         if without:
             others = FieldCondition(key="source_file", match=MatchExcept(except_=list(without)))
-            selection = Filter(must=[*(selection.must or ()), others])
+            selection = Filter(must=[*selection.must, others])
         calibration = calibration_for(self.embedder.name, self.home)
         vector = await self.embedder.embed_query(text)
 

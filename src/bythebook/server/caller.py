@@ -11,7 +11,7 @@ from fastapi import Request
 from starlette.datastructures import Headers
 
 from bythebook.errors import BookNotFound
-from bythebook.ingestion.known_books import requested_book
+from bythebook.ingestion.catalog import requested_book
 from bythebook.library import Library
 from bythebook.models.chunk import BookInfo
 from bythebook.models.key import ApiKey

@@ -10,7 +10,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, Field
 
 from bythebook.errors import BookError
-from bythebook.ingestion.points import book_filter
+from bythebook.index.store import book_filter
 from bythebook.library import Library
 from bythebook.models.chunk import BookInfo
 from bythebook.models.values import HardwareTier, ProficiencyLevel, TeachingLayer

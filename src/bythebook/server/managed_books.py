@@ -8,7 +8,7 @@ from pathlib import Path, PurePath
 
 from bythebook.errors import BookNotFound, InputError
 from bythebook.fetching.address import Repository, find_address, is_address
-from bythebook.ingestion.points import book_filter
+from bythebook.index.store import book_filter
 from bythebook.library import Library
 from bythebook.models.chunk import BookInfo
 from bythebook.models.values import check_book_id

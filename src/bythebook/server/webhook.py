@@ -16,7 +16,7 @@ from sqlalchemy import bindparam, delete, insert, text
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
-from bythebook.database.session import transaction
+from bythebook.database.engine import transaction
 from bythebook.database.tables import UtcDateTime, deliveries
 from bythebook.errors import BusyError, ConfigurationError, InputError, KeyRefused, NotAllowed
 from bythebook.fetching.address import Repository, is_address, stored_address

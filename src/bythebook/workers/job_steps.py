@@ -9,6 +9,7 @@ from contextlib import asynccontextmanager
 
 from bythebook.errors import BookError, BusyError, EmbeddingError, InputError, StoreError
 from bythebook.fetching.address import is_address
+from bythebook.ingestion.jobs import reason_of
 from bythebook.ingestion.locks import DatabaseLocks
 from bythebook.ingestion.pages import PageWork
 from bythebook.ingestion.plan import Due, Plan
@@ -218,10 +219,7 @@ class JobSteps:
     async def _fail(self, job_id: int, problem: Exception) -> None:
         job = await self.job_store.jobs.get(job_id)
         job.status, job.completed_at = "failed", now()
-        known = isinstance(problem, BookError)
-        job.error_message = (
-            str(problem) if known else f"Unexpected {type(problem).__name__}: {problem}"
-        )
+        job.error_message = reason_of(problem)
         if await self.job_store.close(job):
             log.warning("Job %d for %s failed: %s", job_id, job.book_id, problem, extra=_about(job))
 

@@ -10,8 +10,7 @@ from typing import Any
 from sqlalchemy import Interval, delete, func, insert, literal, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from bythebook.database.engine import Database
-from bythebook.database.session import reading, transaction
+from bythebook.database.engine import Database, transaction
 from bythebook.database.tables import jobs, plans, shares
 from bythebook.ingestion.catalog import write_files
 from bythebook.ingestion.jobs import Jobs
@@ -35,7 +34,6 @@ Files = dict[str, dict[str, Any]]
 class Planned:
     """What is known of a job that workers share out."""
 
-    job_id: int
     is_made: bool
     fresh: bool
     deleted: list[str]
@@ -55,6 +53,7 @@ class JobStore:
     """The tables of plans and shares. `lease` is how long a plan lives without any worker."""
 
     def __init__(self, database: Database, lease: timedelta) -> None:
+        self.database = database
         self.engine = database.engine
         self.lease = lease
         self.jobs = Jobs(database)
@@ -74,10 +73,9 @@ class JobStore:
             return True
 
     async def planned(self, job_id: int) -> Planned | None:
-        query = select(plans.c.job_id, plans.c.is_made, plans.c.fresh, plans.c.deleted)
-        async with reading(self.engine) as connection:
-            row = (await connection.execute(query.where(plans.c.job_id == job_id))).first()
-        return Planned(*row) if row else None
+        query = select(plans.c.is_made, plans.c.fresh, plans.c.deleted)
+        rows = await self.database.look_up(query.where(plans.c.job_id == job_id))
+        return Planned(**rows[0]) if rows else None
 
     async def post(
         self, job: IngestionJob, parts: Sequence[Files], *, fresh: bool, deleted: Sequence[str]
@@ -99,36 +97,25 @@ class JobStore:
 
     async def begin(self, job_id: int, number: int) -> Share | None:
         """Take a share; None if there is nothing to do about it any more."""
-        async with transaction(self.engine) as connection:
-            row = (
-                await connection.execute(
-                    update(shares)
-                    .where(_is(job_id, number), ~shares.c.done, _is_running(job_id))
-                    .values(attempts=shares.c.attempts + 1)
-                    .returning(shares.c.files, shares.c.attempts)
-                )
-            ).first()
-        return Share(job_id, number, row.files, row.attempts) if row else None
+        rows = await self.database.change(
+            update(shares)
+            .where(_is(job_id, number), ~shares.c.done, _is_running(job_id))
+            .values(attempts=shares.c.attempts + 1)
+            .returning(shares.c.files, shares.c.attempts)
+        )
+        return Share(job_id, number, rows[0]["files"], rows[0]["attempts"]) if rows else None
 
     async def is_ours(self, share: Share) -> bool:
         """Whether nobody has taken the share over, thinking that we are dead."""
-        query = select(shares.c.number).where(
-            _is(share.job_id, share.number),
-            ~shares.c.done,
-            shares.c.attempts == share.attempt,
-            _is_running(share.job_id),
-        )
-        async with reading(self.engine) as connection:
-            return (await connection.execute(query)).first() is not None
+        return bool(await self.database.look_up(select(shares.c.number).where(_is_ours(share))))
 
     async def hand_back(self, share: Share) -> None:
         """The try does not count."""
-        async with transaction(self.engine) as connection:
-            await connection.execute(
-                update(shares)
-                .where(_is(share.job_id, share.number), shares.c.attempts == share.attempt)
-                .values(attempts=share.attempt - 1)
-            )
+        await self.database.change(
+            update(shares)
+            .where(_is(share.job_id, share.number), shares.c.attempts == share.attempt)
+            .values(attempts=share.attempt - 1)
+        )
 
     async def complete(
         self, share: Share, tally: IngestionJob, records: Sequence[IngestionRecord]
@@ -136,36 +123,14 @@ class JobStore:
         """Note the share as done, its files as indexed and its counts in the job: all or nothing,
         and only once."""
         async with transaction(self.engine) as connection:
-            done = await connection.execute(
-                update(shares)
-                .where(
-                    _is(share.job_id, share.number),
-                    ~shares.c.done,
-                    shares.c.attempts == share.attempt,
-                    _is_running(share.job_id),
-                )
-                .values(done=True)
-            )
+            done = await connection.execute(update(shares).where(_is_ours(share)).values(done=True))
             if done.rowcount == 0:
                 return
             await write_files(connection, records)
-            await self._add(connection, share.job_id, tally)
+            await _add(connection, share.job_id, tally)
             await connection.execute(
                 update(plans).where(plans.c.job_id == share.job_id).values(troubles=0)
             )
-
-    async def _add(self, connection: AsyncConnection, job_id: int, tally: IngestionJob) -> None:
-        row = (
-            await connection.execute(
-                select(jobs.c.warnings, *(jobs.c[name] for name in COUNTS))
-                .where(jobs.c.job_id == job_id)
-                .with_for_update()
-            )
-        ).mappings()
-        known = row.one()
-        values: dict[str, Any] = {name: known[name] + getattr(tally, name) for name in COUNTS}
-        values["warnings"] = [*known["warnings"], *tally.warnings]
-        await connection.execute(update(jobs).where(jobs.c.job_id == job_id).values(**values))
 
     async def split(self, share: Share) -> list[int]:
         """Each file becomes a share of its own, so that one can't spoil the others. Returns their
@@ -176,12 +141,9 @@ class JobStore:
             )
             if gone.rowcount == 0:
                 return []
-            last = await connection.execute(
-                select(func.coalesce(func.max(shares.c.number), share.number)).where(
-                    shares.c.job_id == share.job_id
-                )
-            )
-            first = max(int(last.scalar_one()), share.number) + 1
+            query = select(func.max(shares.c.number)).where(shares.c.job_id == share.job_id)
+            last = (await connection.execute(query)).scalar_one() or 0
+            first = max(last, share.number) + 1
             numbers = range(first, first + len(share.files))
             rows = [
                 {"job_id": share.job_id, "number": number, "files": {file: where}}
@@ -192,43 +154,36 @@ class JobStore:
 
     async def waiting(self) -> list[tuple[int, int | None]]:
         """Jobs that nobody began, jobs without a share left to do, and shares that are not done."""
-        left = select(shares.c.job_id, shares.c.number).where(~shares.c.done)
+        left = select(shares.c.number).where(shares.c.job_id == jobs.c.job_id, ~shares.c.done)
+        is_to_finish = plans.c.job_id.is_not(None) & ~left.exists()
         steps = (
             select(jobs.c.job_id)
             .join(plans, plans.c.job_id == jobs.c.job_id, isouter=True)
-            .where(
-                (jobs.c.status == "queued")
-                | (
-                    (jobs.c.status == "running")
-                    & plans.c.job_id.is_not(None)
-                    & ~select(shares.c.number)
-                    .where(shares.c.job_id == jobs.c.job_id, ~shares.c.done)
-                    .exists()
-                )
-            )
+            .where((jobs.c.status == "queued") | ((jobs.c.status == "running") & is_to_finish))
             .order_by(jobs.c.job_id)
         )
-        async with reading(self.engine) as connection:
-            found = [(int(row.job_id), None) for row in await connection.execute(steps)]
-            ordered = left.order_by(shares.c.job_id, shares.c.number)
-            rows = await connection.execute(ordered)
-            return [*found, *((int(row.job_id), int(row.number)) for row in rows)]
+        undone = (
+            select(shares.c.job_id, shares.c.number)
+            .where(~shares.c.done)
+            .order_by(shares.c.job_id, shares.c.number)
+        )
+        waiting = [(row["job_id"], None) for row in await self.database.look_up(steps)]
+        rows = await self.database.look_up(undone)
+        return [*waiting, *((row["job_id"], row["number"]) for row in rows)]
 
     async def has_left(self, job_id: int) -> bool:
         query = select(shares.c.number).where(shares.c.job_id == job_id, ~shares.c.done).limit(1)
-        async with reading(self.engine) as connection:
-            return (await connection.execute(query)).first() is not None
+        return bool(await self.database.look_up(query))
 
     async def count_trouble(self, job_id: int, by: int = 1) -> int:
         """How many times in a row something the job depends on has failed."""
-        async with transaction(self.engine) as connection:
-            found = await connection.execute(
-                update(plans)
-                .where(plans.c.job_id == job_id)
-                .values(troubles=plans.c.troubles + by)
-                .returning(plans.c.troubles)
-            )
-            return int(found.scalar_one_or_none() or 0)
+        rows = await self.database.change(
+            update(plans)
+            .where(plans.c.job_id == job_id)
+            .values(troubles=plans.c.troubles + by)
+            .returning(plans.c.troubles)
+        )
+        return rows[0]["troubles"] if rows else 0
 
     async def close(self, job: IngestionJob) -> bool:
         """The job has ended, as it says, and its plan with it; False if it had before."""
@@ -252,8 +207,23 @@ class JobStore:
         return func.now() + literal(self.lease, Interval())
 
 
+async def _add(connection: AsyncConnection, job_id: int, tally: IngestionJob) -> None:
+    of_job = jobs.c.job_id == job_id
+    query = select(jobs.c.warnings, *(jobs.c[name] for name in COUNTS)).where(of_job)
+    known = (await connection.execute(query.with_for_update())).mappings().one()
+    values: dict[str, Any] = {name: known[name] + getattr(tally, name) for name in COUNTS}
+    values["warnings"] = [*known["warnings"], *tally.warnings]
+    await connection.execute(update(jobs).where(of_job).values(**values))
+
+
 def _is(job_id: int, number: int) -> Any:
     return (shares.c.job_id == job_id) & (shares.c.number == number)
+
+
+def _is_ours(share: Share) -> Any:
+    """To be done still, and taken by nobody since."""
+    is_last = ~shares.c.done & (shares.c.attempts == share.attempt)
+    return _is(share.job_id, share.number) & is_last & _is_running(share.job_id)
 
 
 def _is_running(job_id: int) -> Any:

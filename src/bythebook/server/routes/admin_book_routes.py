@@ -11,7 +11,7 @@ from fastapi import Path as InPath
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 from sqlalchemy import select
 
-from bythebook.database.session import reading
+from bythebook.database.engine import reading
 from bythebook.database.tables import files
 from bythebook.errors import BookNotFound, BusyError, InputError, NotAllowed
 from bythebook.fetching.address import Repository, Site, stored_address
