@@ -16,8 +16,8 @@ from bythebook.errors import InputError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from bythebook.keys import ApiKey, Scope
     from bythebook.library import Library
-    from bythebook.models.key import ApiKey, Scope
 
 
 app = typer.Typer(help="Create, list and revoke keys for the service.", no_args_is_help=True)

@@ -25,9 +25,9 @@ from bythebook.files import is_pending, switch
 from bythebook.index.store import index_folder, make_exclusive_store, make_store
 from bythebook.ingestion.jobs import INTERRUPTED
 from bythebook.ingestion.points import book_filter
+from bythebook.keys import ApiKey
 from bythebook.library import Library
 from bythebook.models.chunk import now
-from bythebook.models.key import ApiKey
 from bythebook.models.values import check_book_id
 from bythebook.moving.backup_file import (
     CALIBRATIONS,

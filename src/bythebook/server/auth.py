@@ -18,7 +18,7 @@ from starlette.types import ASGIApp, Receive, Send
 from starlette.types import Scope as AsgiScope
 
 from bythebook.errors import BookError, KeyRefused, NotAllowed, TooManyRequests
-from bythebook.models.key import ApiKey, Scope
+from bythebook.keys import ApiKey, Scope
 from bythebook.server.body import has_body
 from bythebook.server.caller import Caller, address_of, is_own_address
 from bythebook.server.error_responses import answer_problem, is_for_completions, note_problem

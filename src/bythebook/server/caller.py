@@ -9,9 +9,9 @@ from fastapi import Request
 
 from bythebook.errors import BookNotFound
 from bythebook.ingestion.known_books import requested_book
+from bythebook.keys import ApiKey
 from bythebook.library import Library
 from bythebook.models.chunk import BookInfo
-from bythebook.models.key import ApiKey
 
 # Who has one address of IPv6 has a whole network of this many bits.
 NETWORK_BITS = 64

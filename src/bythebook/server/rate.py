@@ -28,8 +28,7 @@ from redis.exceptions import (
 )
 
 from bythebook.errors import ConfigurationError, KeyRefused, StoreError, TooManyRequests
-from bythebook.keys import Keys
-from bythebook.models.key import ApiKey
+from bythebook.keys import ApiKey, Keys
 from bythebook.settings import Settings
 
 # A request waits for the count, so a Redis that does not answer must be noticed soon.

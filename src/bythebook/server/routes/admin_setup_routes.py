@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, SecretStr
 
 from bythebook.errors import BusyError, InputError, NotAllowed
 from bythebook.evaluation.examine_model import DoctorReport, examine_model
-from bythebook.models.key import ApiKey
+from bythebook.keys import ApiKey
 from bythebook.models.values import shown_address
 from bythebook.server.auth import Admin, Serving
 from bythebook.server.caller import Caller
