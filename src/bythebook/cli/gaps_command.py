@@ -12,6 +12,7 @@ import typer
 
 from bythebook.cli.terminal import err, out, print_json
 from bythebook.errors import InputError
+from bythebook.models.values import counted
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator
@@ -99,7 +100,7 @@ async def _gaps(
 
 
 async def _summary(book_id: str | None, days: int | None, as_json: bool, file: Path | None) -> None:
-    from bythebook.gap_summary import SUMMARY_DAYS, as_mail, as_text, summarise
+    from bythebook.gaps import SUMMARY_DAYS, as_mail, as_text, summarise
 
     async with _opened(book_id) as gaps:
         books = None if book_id is None else (book_id,)
@@ -151,7 +152,7 @@ def _write(found: GapReport, file: Path) -> None:
         return
     # The mark at the beginning tells Excel that it is UTF-8.
     _put(file, text.encode("utf-8-sig"), "--csv")
-    sys.stderr.write(f"Wrote {_counted(len(found.gaps), 'gap')} to {file}.\n")
+    sys.stderr.write(f"Wrote {counted(len(found.gaps), 'gap')} to {file}.\n")
 
 
 def _say_not_kept() -> None:
@@ -166,7 +167,7 @@ def _show(found: GapReport, are_kept: bool, outcome: GapChoice | None) -> None:
         _say_not_kept()
         return
     if not found.gaps:
-        out().print(f"Nothing was {KINDS[outcome]} in {_counted(found.days, 'day')}.")
+        out().print(f"Nothing was {KINDS[outcome]} in {counted(found.days, 'day')}.")
         return
     from rich.table import Column, Table
 
@@ -177,8 +178,8 @@ def _show(found: GapReport, are_kept: bool, outcome: GapChoice | None) -> None:
     out().print(table)
     more = f"; shown are {len(found.gaps)}, see --limit" if len(found.gaps) < found.groups else ""
     out().print(
-        f"{_counted(found.questions, 'question')} in {_counted(found.days, 'day')}, "
-        f"{_counted(found.groups, 'gap')}{more}."
+        f"{counted(found.questions, 'question')} in {counted(found.days, 'day')}, "
+        f"{counted(found.groups, 'gap')}{more}."
     )
     if found.left_out:
         out().print(f"The oldest {found.left_out} are left out; use fewer --days to see all.")
@@ -192,10 +193,10 @@ def _lines(gap: Gap) -> Iterator[str]:
     for wording in further:
         yield f"  also: {escape(wording)}"
     if rest := gap.different - 1 - len(further):
-        yield f"  and {_counted(rest, 'other wording')}"
+        yield f"  and {counted(rest, 'other wording')}"
     kinds = [(gap.refused, "refused"), (gap.low, "with low confidence")]
     facts = [f"{count:,} {kind}" for count, kind in kinds if count]
-    facts += [f"in {_counted(gap.sessions, 'session')}", f"last asked {gap.last_asked:%Y-%m-%d}"]
+    facts += [f"in {counted(gap.sessions, 'session')}", f"last asked {gap.last_asked:%Y-%m-%d}"]
     yield f"[dim]{', '.join(facts)}; {escape(gap.book_id)}[/dim]"
     if thumbs := ", ".join(f"{n} {way}" for n, way in ((gap.up, "up"), (gap.down, "down")) if n):
         reasons = [f"“{escape(reason)}”" for reason in gap.reasons[:SHOWN_REASONS]]
@@ -204,7 +205,3 @@ def _lines(gap: Gap) -> Iterator[str]:
         yield f"nearest: {escape(gap.nearest.title)}"
         if gap.nearest.url:
             yield escape(gap.nearest.url)
-
-
-def _counted(count: int, thing: str) -> str:
-    return f"{count:,} {thing}{'' if count == 1 else 's'}"

@@ -69,6 +69,10 @@ def under_its_name(given: Any, name: str, other: str) -> Any:
     return given
 
 
+def counted(count: int, thing: str) -> str:
+    return f"{count:,} {thing}{'' if count == 1 else 's'}"
+
+
 # All before the last @ of what stands between the slashes: names, passwords, tokens.
 SIGNED_IN = re.compile(r"(?<=//)[^/\s]*@")
 
