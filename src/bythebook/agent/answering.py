@@ -22,7 +22,7 @@ from bythebook.language.query_rewrite import without_selection
 from bythebook.models.answer import Answer, NextStep, Status
 from bythebook.models.conversation import Conversation
 from bythebook.settings.agent import AgentConfig
-from bythebook.tracing.spans import span
+from bythebook.tracing import span
 
 logger = logging.getLogger(__name__)
 

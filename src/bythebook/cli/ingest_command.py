@@ -87,7 +87,7 @@ async def ingest(
     """Ingest with a progress bar on a terminal and a line of result."""
     from bythebook.library import Library
     from bythebook.settings import load_settings
-    from bythebook.tracing.sending import sending_traces
+    from bythebook.tracing import sending_traces
 
     settings = load_settings()
     started = time.monotonic()

@@ -98,7 +98,7 @@ async def _work(settings: Settings, concurrency: int) -> None:
     from bythebook.library import Library
     from bythebook.server.logs import configure_logging
     from bythebook.server.webhook import bring_up_to_date
-    from bythebook.tracing.sending import sending_traces
+    from bythebook.tracing import sending_traces
     from bythebook.workers.rereading import rereading
     from bythebook.workers.shared_worker import check_shared, work
 

@@ -25,7 +25,7 @@ from bythebook.models.chunk import CHUNKER_VERSION, DocumentChunk, now, parent_i
 from bythebook.models.job import IngestionJob, IngestionRecord
 from bythebook.reading.document import PLAIN, PageReader
 from bythebook.reading.layout import Book
-from bythebook.tracing.spans import note, spanned
+from bythebook.tracing import note, spanned
 
 if TYPE_CHECKING:
     from bythebook.reading.head import Head
