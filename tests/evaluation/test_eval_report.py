@@ -12,8 +12,8 @@ import pytest
 from bythebook.errors import InputError
 from bythebook.evaluation.charts import cards_of, distributions, reliability_diagram, roc_plot
 from bythebook.evaluation.dataset import Gold, Question
+from bythebook.evaluation.metrics import bins_of
 from bythebook.evaluation.outcomes import Cited, Ending, Outcome
-from bythebook.evaluation.ranking_metrics import bins_of
 from bythebook.evaluation.report import worst_first
 from evaluation.conftest import Eval
 

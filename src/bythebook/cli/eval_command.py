@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import sys
 from collections.abc import Callable
+from functools import partial
+from json import dumps
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -12,8 +14,10 @@ import typer
 
 from bythebook.cli.terminal import out, print_json, say, steps
 from bythebook.errors import InputError
+from bythebook.files import write_named
 
 if TYPE_CHECKING:
+    from bythebook.evaluation.dataset import QuestionLine
     from bythebook.evaluation.measuring import Measured
 
 
@@ -104,8 +108,6 @@ async def _measure(
 
 
 def _print_result(measured: Measured, report: Path | None, details: bool, as_json: bool) -> None:
-    from bythebook.evaluation.figures import told
-
     document = measured.document()
     if report is not None:
         from bythebook.evaluation.report import write_report
@@ -114,7 +116,7 @@ def _print_result(measured: Measured, report: Path | None, details: bool, as_jso
     if as_json:
         if details:
             asked = (*measured.outcomes, *measured.off_topic)
-            document["questions"] = [told(outcome) for outcome in asked]
+            document["questions"] = [outcome.details() for outcome in asked]
         print_json(document)
     else:
         show(document)
@@ -133,7 +135,7 @@ def _measure_grounding(file: Path, limit: int | None, report: Path | None, as_js
             return await judge_file(file, reader, limit, on_row)
 
     with steps() as on_step:
-        judged = asyncio.run(judge(lambda done, all: on_step("Checking", done, all)))
+        judged = asyncio.run(judge(partial(on_step, "Checking")))
     document: dict[str, Any] = {"file": file.name, **check_figures(judged)}
     if report is not None:
         from bythebook.evaluation.report import write_check_report
@@ -146,30 +148,25 @@ def _measure_grounding(file: Path, limit: int | None, report: Path | None, as_js
 
 
 def _write_questions(book: str | None, to: Path | None, limit: int | None, as_json: bool) -> None:
-    from bythebook.evaluation.question_maker import write_lines
-
     if to is not None and to.exists():
         raise InputError(
             f"{to} is already there.", action="Name another file, or remove it if it is not needed."
         )
-    book_id, lines = asyncio.run(_make_questions(book, limit))
+    book_id, questions = asyncio.run(_make_questions(book, limit))
+    lines = [question.model_dump(exclude_defaults=True) for question in questions]
+    text = "".join(dumps(line, ensure_ascii=False) + "\n" for line in lines)
     if as_json:
         print_json(lines)
     elif to is None:
-        sys.stdout.write(write_lines(lines))
+        sys.stdout.write(text)
     else:
-        try:
-            to.write_text(write_lines(lines), encoding="utf-8")
-        except OSError as problem:
-            raise InputError(
-                f"{to} can't be written: {problem.strerror}.", action="Name another file."
-            ) from problem
+        write_named(to, text.encode("utf-8"), action="Name another file.")
         covered = sum(line["covered"] for line in lines)
         say(f"Wrote {covered} covered and {len(lines) - covered} uncovered questions to {to}.")
         say(f"Correct them by hand, then run `bythebook eval --book {book_id} {to}`.")
 
 
-async def _make_questions(book: str | None, limit: int | None) -> tuple[str, list[dict[str, Any]]]:
+async def _make_questions(book: str | None, limit: int | None) -> tuple[str, list[QuestionLine]]:
     from bythebook.evaluation.question_maker import DEFAULT_QUESTIONS, make_questions
     from bythebook.library import Library
 
@@ -180,7 +177,7 @@ async def _make_questions(book: str | None, limit: int | None) -> tuple[str, lis
                 library,
                 info,
                 limit or DEFAULT_QUESTIONS,
-                on_step=lambda done, all: on_step("Wording", done, all),
+                on_step=partial(on_step, "Wording"),
                 on_problem=say,
             )
     return info.book_id, lines

@@ -12,6 +12,7 @@ import typer
 
 from bythebook.cli.terminal import err, out, print_json
 from bythebook.errors import InputError
+from bythebook.files import write_named
 from bythebook.models.values import counted
 
 if TYPE_CHECKING:
@@ -133,14 +134,7 @@ async def _opened(book_id: str | None) -> AsyncIterator[Gaps]:
 
 
 def _put(file: Path, content: bytes, option: str) -> None:
-    try:
-        file.write_bytes(content)
-    except OSError as problem:
-        raise InputError(
-            f"{file} can't be written: {problem.strerror or problem}.",
-            action=f"Give another file to {option}.",
-            details={"field": option},
-        ) from problem
+    write_named(file, content, action=f"Give another file to {option}.", field=option)
 
 
 def _write(found: GapReport, file: Path) -> None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from html import escape
 from typing import Any
 
-from bythebook.evaluation.ranking_metrics import Bin
+from bythebook.evaluation.metrics import Bin
 
 WIDTH, HEIGHT = 380, 300
 LEFT, RIGHT, TOP, BOTTOM = 46, 14, 16, 42

@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Literal
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
 
 from bythebook.agent.assistant import Assistant
 from bythebook.errors import BookError, InputError
 from bythebook.evaluation.dataset import Fact, Question, headings_of, same_heading
-from bythebook.evaluation.ranking_metrics import sentence_f1, token_f1
+from bythebook.evaluation.metrics import DIGITS, rounded, sentence_f1, token_f1
 from bythebook.grounding.verifier import Verifier, is_connective
 from bythebook.ingestion.points import all_points, book_filter
 from bythebook.library import Library
@@ -104,6 +104,10 @@ class Outcome:
         return self.ending == "answered"
 
     @property
+    def refused(self) -> bool:
+        return self.ending == "refused"
+
+    @property
     def cited_right(self) -> bool:
         return any(cited.gold for cited in self.cited)
 
@@ -123,7 +127,7 @@ class Outcome:
         covered = self.question.covered
         if self.ending == "failed":
             return "failed"
-        if self.ending == "refused":
+        if self.refused:
             if covered is None:
                 return "refused"
             return "refused, though covered" if covered else "rightly refused"
@@ -134,6 +138,29 @@ class Outcome:
         if self.best_is_gold:
             return "answered from the right place"
         return "right place cited second" if self.cited_right else "answered from another place"
+
+    def details(self) -> dict[str, Any]:
+        """One question as `--details` lists it."""
+        return {
+            "id": self.question.id,
+            "question": self.question.text,
+            "group": self.question.group,
+            "what_happened": self.what_happened,
+            "query": self.query,
+            "coverage": round(self.coverage, DIGITS),
+            "confidence": round(self.confidence, DIGITS),
+            "answer": self.text,
+            "cited": [cited.page for cited in self.cited],
+            "best_citation_gold": self.best_is_gold if self.judges_confidence else None,
+            "gold": [gold.unit for gold in self.question.answered_at],
+            "found": list(self.ranked[:10]),
+            "sentences": self.sentences,
+            "supported": self.supported,
+            "token_f1": rounded(self.token_f1),
+            "gold_sentence_f1": rounded(self.sentence_f1),
+            "facts": asdict(self.facts) if self.facts else None,
+            **({"problem": self.problem} if self.problem else {}),
+        }
 
 
 async def outcome_of(

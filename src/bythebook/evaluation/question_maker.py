@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from importlib import resources
-from typing import Any
 
 from bythebook.agent.language_model import LanguageModel
 from bythebook.errors import ModelError
-from bythebook.evaluation.dataset import Gold, Question, headings_of, same_heading
+from bythebook.evaluation.dataset import QuestionLine, headings_of, same_heading
 from bythebook.evaluation.outcomes import all_passages
 from bythebook.index.sparse import terms
 from bythebook.language.question_templates import (
@@ -40,8 +38,6 @@ SHIPPED = "everyday_questions.txt"
 # What questions have in common, whatever they are about.
 ASKING_WORDS = frozenset(terms("mean explain know book say about", "en"))
 
-Line = dict[str, Any]
-
 
 @dataclass(frozen=True)
 class Draft:
@@ -54,6 +50,17 @@ class Draft:
     answer: str | None = None
     also: tuple[str, ...] = ()
 
+    def line(self) -> QuestionLine:
+        return QuestionLine(
+            question=self.text,
+            covered=True,
+            source_file=self.passage.metadata.source_file,
+            section=self.section,
+            also=list(self.also),
+            answer=self.answer,
+            kind=self.kind,
+        )
+
 
 async def make_questions(
     library: Library,
@@ -62,7 +69,7 @@ async def make_questions(
     *,
     on_step: Callable[[int, int], None] = lambda _done, _all: None,
     on_problem: Callable[[str], None] = lambda _line: None,
-) -> list[Line]:
+) -> list[QuestionLine]:
     """At most `count` questions that the book covers, from all over it, and half as many that it
     does not."""
     passages = await all_passages(library, book.book_id)
@@ -78,8 +85,8 @@ async def make_questions(
     uncovered = _strange(elsewhere, passages, book.language, wanted)
     uncovered += _strange(_shipped(), passages, book.language, wanted - len(uncovered))
     return [
-        *(_covered_line(one) for one in drafts),
-        *({"question": text, "covered": False, "kind": "uncovered"} for text in uncovered),
+        *(draft.line() for draft in drafts),
+        *(QuestionLine(question=text, covered=False, kind="uncovered") for text in uncovered),
     ]
 
 
@@ -211,46 +218,6 @@ def _strange(
 
     found = [question for question in dict.fromkeys(questions) if is_strange(question)]
     return [found[at * len(found) // count] for at in range(count)] if count < len(found) else found
-
-
-def _covered_line(draft: Draft) -> Line:
-    line: Line = {
-        "question": draft.text,
-        "covered": True,
-        "source_file": draft.passage.metadata.source_file,
-    }
-    if draft.section:
-        line["section"] = draft.section
-    if draft.also:
-        line["also"] = list(draft.also)
-    if draft.answer:
-        line["answer"] = draft.answer
-    return {**line, "kind": draft.kind}
-
-
-def write_lines(lines: Sequence[Line]) -> str:
-    return "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines)
-
-
-def questions_of_lines(lines: Sequence[Line]) -> list[Question]:
-    """The questions as if they had been read from a file."""
-    return [
-        Question(
-            id=str(number),
-            text=line["question"],
-            covered=line["covered"],
-            group=line["kind"],
-            gold=tuple(_golds(line)),
-            answers=(line["answer"],) if "answer" in line else (),
-        )
-        for number, line in enumerate(lines, 1)
-    ]
-
-
-def _golds(line: Line) -> Iterator[Gold]:
-    if line["covered"]:
-        yield Gold(line["source_file"], line.get("section"))
-        yield from (Gold(page) for page in line.get("also", ()))
 
 
 # "In their own words" keeps the question from being the heading again; "without the passage" from

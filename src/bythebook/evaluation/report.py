@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from html import escape
 from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from bythebook.errors import InputError
 from bythebook.evaluation.charts import (
     Card,
     cards_of,
@@ -18,11 +18,11 @@ from bythebook.evaluation.charts import (
     reliability_diagram,
     roc_plot,
 )
-from bythebook.evaluation.figures import coverages, judged
-from bythebook.evaluation.measuring import Measured
+from bythebook.evaluation.measuring import Measured, coverages, judged
+from bythebook.evaluation.metrics import auroc, bins_of, roc_curve
 from bythebook.evaluation.outcomes import Outcome
-from bythebook.evaluation.ranking_metrics import auroc, bins_of, roc_curve
 from bythebook.evaluation.sentence_check import Judged, scores
+from bythebook.files import write_named
 from bythebook.grounding.verifier import SUPPORTED
 from bythebook.retrieval.calibration import THRESHOLD
 
@@ -122,13 +122,9 @@ def _write(folder: Path, title: str, about: str, says: str, parts: Sequence[str]
         + "\n<footer>Made by <code>bythebook eval</code>.</footer>\n</main>\n</body>\n</html>\n"
     )
     file = folder / FILE
-    try:
+    with suppress(OSError):  # writing says what is wrong
         folder.mkdir(parents=True, exist_ok=True)
-        file.write_text(page, encoding="utf-8")
-    except OSError as problem:
-        raise InputError(
-            f"{file} can't be written: {problem.strerror}.", action="Name another folder."
-        ) from problem
+    write_named(file, page.encode("utf-8"), action="Name another folder.")
     return file
 
 
