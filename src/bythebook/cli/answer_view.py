@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import sys
 import time
 from collections.abc import AsyncIterator
+from itertools import count
 from typing import TYPE_CHECKING
 
-from bythebook.cli.terminal import StatusLine, out
+from bythebook.cli.terminal import out
 
 if TYPE_CHECKING:
     from bythebook.agent.events import Event
@@ -16,6 +18,41 @@ if TYPE_CHECKING:
 
 
 WIDTH = 100
+
+
+class StatusLine(logging.Handler):
+    """A line on a terminal that says what is being done, and for how many seconds; elsewhere
+    nothing. It is removed at the end, and for warnings."""
+
+    def __init__(self) -> None:
+        super().__init__(logging.WARNING)
+        self._shown = ""
+        self._counting: asyncio.Task[None] | None = None
+
+    def show(self, what: str) -> None:
+        self.end()
+        if sys.stderr.isatty():
+            self._counting = asyncio.create_task(self._count(what))
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self.end()
+        sys.stderr.write(f"{record.getMessage()}\n")
+
+    def end(self) -> None:
+        if self._counting is not None:
+            self._counting.cancel()
+            self._counting = None
+            self._show("")
+
+    async def _count(self, what: str) -> None:
+        for seconds in count():
+            self._show(f"{what} {seconds} s" if seconds else what)
+            await asyncio.sleep(1)
+
+    def _show(self, line: str) -> None:
+        sys.stderr.write("\r" + " " * len(self._shown) + "\r" + line)
+        sys.stderr.flush()
+        self._shown = line
 
 
 class LineWrapper:

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-import asyncio
 import sys
 from collections.abc import Collection, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import asdict, dataclass, replace
+from itertools import compress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from bythebook.cli.terminal import out, print_json
+from bythebook.cli.terminal import async_command, open_library, out, print_json
 from bythebook.errors import InputError
+from bythebook.index.sparse import terms
 from bythebook.settings import load_settings
 
 if TYPE_CHECKING:
@@ -53,7 +54,8 @@ class LabelledSource:
     background: Background | None = None
 
 
-def calibrate_command(
+@async_command
+async def calibrate_command(
     sources: Annotated[
         list[str],
         typer.Argument(
@@ -89,20 +91,7 @@ def calibrate_command(
     calibrations.json there to undo it. With several sources, covered questions of one are asked
     of the others too, where they should be refused.
     """
-    asyncio.run(_calibrate(sources, book, _weights(weight or []), balance or [], to, work, json))
-
-
-async def _calibrate(
-    given: list[str],
-    book: str | None,
-    weights: dict[str, float],
-    balance: list[str],
-    to: Path | None,
-    work: Path | None,
-    as_json: bool,
-) -> None:
     from bythebook.evaluation.metrics import measure
-    from bythebook.library import Library
     from bythebook.retrieval.calibration import FILE, calibration_for, write_calibration
     from bythebook.retrieval.fitting import example_weights, fit
 
@@ -114,30 +103,31 @@ async def _calibrate(
             "database_url": None,
         }
     )
-    folders, files = _sort(given)
-    sources: dict[str, LabelledSource] = {}
+    weights = _weights(weight or [])
+    folders, files = _sort(sources)
+    labelled: dict[str, LabelledSource] = {}
     async with AsyncExitStack() as opened:
-        library = await opened.enter_async_context(await Library.open(settings))
+        library = await opened.enter_async_context(open_library(settings))
         if folders:
-            passages = await opened.enter_async_context(await Library.open(apart))
+            passages = await opened.enter_async_context(open_library(apart))
             for folder in folders:
-                sources[folder.book_id] = await _indexed(folder, passages)
+                labelled[folder.book_id] = await _indexed(folder, passages)
         for name, file in files:
-            await _add_file(sources, library, name or book, file)
-        examples = await _ask(list(sources.values()))
+            await _add_file(labelled, library, name or book, file)
+        examples = await _ask(list(labelled.values()))
         before = calibration_for(library.embedder.name, settings.home)
-    fitted = fit(examples, before, _described(examples), weights, balance)
+    fitted = fit(examples, before, _described(examples), weights, balance or [])
     now = [example.coverage(before) for example in examples]
     shares = example_weights(examples, weights)
 
     def figures(coverages: Sequence[float], by: Calibration) -> dict[str, Quality]:
-        measured = {"all": measure(examples, coverages, shares, by)} if len(sources) > 1 else {}
-        for name in sources:
-            own = [i for i, example in enumerate(examples) if example.book == name]
+        measured = {"all": measure(examples, coverages, shares, by)} if len(labelled) > 1 else {}
+        for name in labelled:
+            own = [example.book == name for example in examples]
             measured[name] = measure(
-                [examples[i] for i in own],
-                [coverages[i] for i in own],
-                [shares[i] for i in own],
+                list(compress(examples, own)),
+                list(compress(coverages, own)),
+                list(compress(shares, own)),
                 by,
             )
         return measured
@@ -148,17 +138,8 @@ async def _calibrate(
     }
     file = to or settings.home / FILE
     write_calibration(file, fitted.calibration)
-    if as_json:
-        print_json(
-            {
-                "figures": {
-                    when: {name: asdict(quality) for name, quality in rows.items()}
-                    for when, rows in stages.items()
-                },
-                "calibration": asdict(fitted.calibration),
-                "saved": str(file),
-            }
-        )
+    if json:
+        print_json({"figures": stages, "calibration": fitted.calibration, "saved": str(file)})
     else:
         _show(stages, fitted.calibration)
         sys.stderr.write(f"Saved in {file}.\n")
@@ -215,8 +196,6 @@ def _decided(folder: Folder) -> list[Question]:
 
 
 def _words(text: str) -> int:
-    from bythebook.index.sparse import terms
-
     return len(set(terms(text, "en")))
 
 
@@ -230,10 +209,8 @@ async def _add_file(
         sources[book].questions += questions
         return
     known = await library.book(book)
-    source = sources.setdefault(
-        known.book_id, LabelledSource(known.book_id, library, [], known.background)
-    )
-    source.questions += questions
+    new = LabelledSource(known.book_id, library, [], known.background)
+    sources.setdefault(known.book_id, new).questions += questions
 
 
 async def _ask(sources: Sequence[LabelledSource]) -> list[Example]:

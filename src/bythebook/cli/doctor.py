@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
-from dataclasses import asdict
 from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from bythebook.cli.terminal import out, print_json
+from bythebook.cli.terminal import async_command, out, print_json
 from bythebook.errors import BookError, StoreError
 from bythebook.evaluation.examine_model import GUIDE, DoctorReport, examine_model
 
@@ -100,7 +98,8 @@ def _note(event: Event, steps: dict[str, str]) -> None:
         )
 
 
-def doctor_command(
+@async_command
+async def doctor_command(
     repair: Annotated[
         bool,
         typer.Option("--repair", help="Rebuild a damaged embedded index from what is readable."),
@@ -113,9 +112,9 @@ def doctor_command(
     language model is asked a real question, which costs three or four calls and takes at most six
     minutes. Each failure says what to do; a note is something that works but could be better.
     """
-    report = asyncio.run(examine(repair))
+    report = await examine(repair)
     if json:
-        print_json([asdict(check) for check in report.checks])
+        print_json(report.checks)
     else:
         _print(report)
     if not all(check.ok for check in report.checks):

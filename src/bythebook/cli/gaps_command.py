@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import asyncio
 import sys
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from bythebook.cli.terminal import err, out, print_json
+from bythebook.cli.terminal import async_command, err, open_library, out, print_json
 from bythebook.errors import InputError
 from bythebook.files import write_named
+from bythebook.models.asked_question import GapChoice
 from bythebook.models.values import counted
 
 if TYPE_CHECKING:
@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from bythebook.models.asked_question import Gap, GapReport
 
 
-# As `GapChoice`, which every other command would have to load.
-GapChoice = Literal["refused", "low", "down"]
 STDOUT = Path("-")
 DAYS = 30
 SHOWN_WORDINGS = 3
@@ -36,7 +34,8 @@ KINDS = {
 }
 
 
-def gaps_command(
+@async_command
+async def gaps_command(
     book: Annotated[str | None, typer.Option("--book", help="Only questions of this book.")] = None,
     days: Annotated[
         int | None,
@@ -70,7 +69,7 @@ def gaps_command(
                 action="Leave them out, or leave out --summary and --mail.",
                 details={"field": "--summary"},
             )
-        asyncio.run(_summary(book, days, json, mail))
+        await _summary(book, days, json, mail)
         return
     if json and csv is not None:
         raise InputError(
@@ -78,24 +77,12 @@ def gaps_command(
             action="Leave out --json or --csv.",
             details={"field": "--csv"},
         )
-    asyncio.run(_gaps(book, days or DAYS, limit, outcome, json, csv))
-
-
-async def _gaps(
-    book_id: str | None,
-    days: int,
-    limit: int,
-    outcome: GapChoice | None,
-    as_json: bool,
-    file: Path | None,
-) -> None:
-    async with _opened(book_id) as gaps:
-        books = None if book_id is None else (book_id,)
-        found = await gaps.find(days, limit, books=books, choice=outcome)
-    if as_json:
-        print_json(found.model_dump(mode="json"))
-    elif file is not None:
-        _write(found, file)
+    async with _opened(book) as (gaps, books):
+        found = await gaps.find(days or DAYS, limit, books=books, choice=outcome)
+    if json:
+        print_json(found)
+    elif csv is not None:
+        _write(found, csv)
     else:
         _show(found, gaps.questions.are_kept, outcome)
 
@@ -103,15 +90,14 @@ async def _gaps(
 async def _summary(book_id: str | None, days: int | None, as_json: bool, file: Path | None) -> None:
     from bythebook.gaps import SUMMARY_DAYS, as_mail, as_text, summarise
 
-    async with _opened(book_id) as gaps:
-        books = None if book_id is None else (book_id,)
+    async with _opened(book_id) as (gaps, books):
         found = await summarise(gaps, days or SUMMARY_DAYS, books=books)
     found.book_id = book_id
     if file is not None:
         _put(file, as_mail(found), "--mail")
         sys.stderr.write(f"Wrote the summary to {file}.\n")
     if as_json:
-        print_json(found.model_dump(mode="json"))
+        print_json(found)
     elif not gaps.questions.are_kept:
         _say_not_kept()
     elif file is None:
@@ -119,18 +105,17 @@ async def _summary(book_id: str | None, days: int | None, as_json: bool, file: P
 
 
 @asynccontextmanager
-async def _opened(book_id: str | None) -> AsyncIterator[Gaps]:
+async def _opened(book_id: str | None) -> AsyncIterator[tuple[Gaps, tuple[str] | None]]:
     from bythebook.gaps import Gaps
-    from bythebook.library import Library
     from bythebook.questions import Questions
 
-    async with await Library.open() as library:
+    async with open_library() as library:
         if book_id is not None:
             await library.book(book_id)
         settings = library.settings
         questions = Questions(library.engine, settings.keep_questions_days)
         with err().status("Comparing questions …"):
-            yield Gaps(questions, threads=settings.embedding_threads)
+            yield Gaps(questions, threads=settings.embedding_threads), book_id and (book_id,)
 
 
 def _put(file: Path, content: bytes, option: str) -> None:
