@@ -9,7 +9,7 @@ import typer
 
 from bythebook.cli.terminal import async_command, out, print_json
 from bythebook.errors import BookError, StoreError
-from bythebook.evaluation.examine_model import GUIDE, DoctorReport, examine_model
+from bythebook.models.service_health import DoctorReport
 
 if TYPE_CHECKING:
     from bythebook.agent.assistant import Assistant
@@ -193,6 +193,8 @@ async def _examine_library(report: DoctorReport, library: Library, repair: bool)
         if library.settings.uses_language_model:
             return f"the language model {library.settings.openai_model}, tested below"
         return f"built-in, which quotes the book; {GUIDE} says how a language model writes instead"
+
+    from bythebook.evaluation.examine_model import GUIDE, examine_model
 
     working = await report.check("embedder", embedder)
     await report.check("reader", reader)
