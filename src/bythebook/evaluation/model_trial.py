@@ -158,7 +158,7 @@ async def try_tool(model: LanguageModel, settings: Settings) -> ToolTrial:
     offered = FunctionTool(
         name=tool.name,
         description=tool.description,
-        params_json_schema=tool.parameters.model_dump(exclude_none=True),
+        params_json_schema=tool.parameters,
         on_invoke_tool=_never,
         strict_json_schema=False,
     )

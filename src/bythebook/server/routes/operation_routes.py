@@ -10,8 +10,7 @@ from fastapi import APIRouter, Request, Response
 from fastapi.responses import HTMLResponse, JSONResponse
 
 from bythebook import __version__
-from bythebook.models.agent_messages import AgentRequest
-from bythebook.models.chat_messages import ChatRequest
+from bythebook.models.chat_messages import AgentRequest, ChatRequest
 from bythebook.models.chunk import BookInfo
 from bythebook.models.search_messages import SearchQuery
 from bythebook.models.service_health import Health, Info, Limits, ReadableBook
