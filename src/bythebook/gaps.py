@@ -24,6 +24,7 @@ from bythebook.models.asked_question import (
     GapReport,
     SectionLink,
     Summary,
+    titled,
 )
 from bythebook.models.values import counted
 from bythebook.questions import Questions, Unanswered
@@ -140,18 +141,12 @@ def _as_written(askings: Sequence[Unanswered]) -> str:
 
 def _nearest(asked: Iterable[Unanswered]) -> SectionLink | None:
     """The section that came first most often."""
-    firsts = Counter(_link(one.nearest[0]) for one in asked if one.nearest)
+    sections = (titled(one.nearest[0]) for one in asked if one.nearest)
+    firsts = Counter((section["title"], section.get("url") or "") for section in sections)
     if not firsts:
         return None
     title, url = min(firsts, key=lambda section: (-firsts[section], section))
     return SectionLink(title=title, url=url or None)
-
-
-def _link(section: str | dict[str, str | None]) -> tuple[str, str]:
-    """Questions that were noted before the links were have titles only."""
-    if isinstance(section, str):
-        return section, ""
-    return str(section["title"]), section.get("url") or ""
 
 
 # Questions that are grouped at a time, the newest; time and memory are bounded by it.

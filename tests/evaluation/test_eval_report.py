@@ -90,7 +90,7 @@ def outcome(
     name: str, covered: bool | None, ending: Ending, sure: float, gold: bool = False
 ) -> Outcome:
     question = Question(name, name, covered, "g", (Gold("a.md"),) if covered else ())
-    cited = (Cited("a.md" if gold else "b.md", "B", sure, gold),) if ending == "answered" else ()
+    cited = (Cited("a.md" if gold else "b.md", "B", gold),) if ending == "answered" else ()
     return Outcome(question, ending, coverage=sure, confidence=sure, cited=cited)
 
 

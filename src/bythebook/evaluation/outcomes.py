@@ -15,7 +15,7 @@ from bythebook.evaluation.metrics import DIGITS, rounded, sentence_f1, token_f1
 from bythebook.grounding.verifier import Verifier, is_connective
 from bythebook.ingestion.points import all_points, book_filter
 from bythebook.library import Library
-from bythebook.models.answer import Answer, Citation, Sentence
+from bythebook.models.answer import Answer, Sentence
 from bythebook.models.chunk import BookInfo
 from bythebook.models.conversation import Conversation
 from bythebook.models.passage import Passage
@@ -74,7 +74,6 @@ class Cited:
 
     page: str
     label: str
-    confidence: float
     gold: bool
 
 
@@ -163,55 +162,11 @@ class Outcome:
         }
 
 
-async def outcome_of(
-    question: Question,
-    answer: Answer,
-    query: str,
-    passages: Sequence[Passage],
-    coverage: float,
-    milliseconds: float,
-    verifier: Verifier,
-) -> Outcome:
-    numbered = {citation.number: citation for citation in answer.citations}
-    said = [] if answer.refused else [shown for shown in answer.sentences if _claims(answer, shown)]
-    texts = [answer.text[shown.start : shown.end] for shown in said]
-    supported = [await _is_supported(answer, shown, numbered, verifier) for shown in said]
-    compared = not answer.refused and question.covered is not False
-    quoted = [text for text in texts if not TITLE.fullmatch(text)]
-    return Outcome(
-        question=question,
-        ending="refused" if answer.refused else "answered",
-        query=query,
-        ranked=tuple(question.units(passages)),
-        coverage=coverage,
-        confidence=answer.confidence.average_similarity,
-        text=answer.text,
-        cited=_cited(question, answer),
-        sentences=len(said),
-        supported=sum(supported),
-        token_f1=token_f1("\n".join(texts), question.answers)
-        if compared and question.answers
-        else None,
-        sentence_f1=sentence_f1(quoted, question.sentences)
-        if compared and question.sentences
-        else None,
-        facts=count_conveyed(question.facts, texts, [passage.text for passage in passages])
-        if question.facts
-        else None,
-        milliseconds=milliseconds,
-    )
-
-
 def _cited(question: Question, answer: Answer) -> tuple[Cited, ...]:
     """Best first: by confidence, then in the order of the answer."""
     best = sorted(answer.citations, key=lambda one: (-one.confidence, one.number))
     return tuple(
-        Cited(
-            one.passage.metadata.source_file,
-            one.label,
-            one.confidence,
-            question.is_gold(one.passage),
-        )
+        Cited(one.passage.metadata.source_file, one.label, question.is_gold(one.passage))
         for one in best
     )
 
@@ -221,15 +176,14 @@ def _claims(answer: Answer, shown: Sentence) -> bool:
     return bool(shown.citations) or not is_connective(answer.text[shown.start : shown.end])
 
 
-async def _is_supported(
-    answer: Answer, shown: Sentence, numbered: dict[int, Citation], verifier: Verifier
-) -> bool:
+async def _is_supported(answer: Answer, shown: Sentence, verifier: Verifier) -> bool:
     """Checked again from the text as the reader sees it: the passages it cites, one of them or two
     together, must bear the whole sentence."""
     claim = answer.text[shown.start : shown.end]
     for number in shown.citations:
         claim = re.sub(rf"(?<!\s)\s*+\[{number}\]", "", claim)
-    passages = [numbered[number].passage for number in shown.citations if number in numbered]
+    numbered = {citation.number: citation.passage for citation in answer.citations}
+    passages = [numbered[number] for number in shown.citations if number in numbered]
     for passage in passages:
         if (await verifier.check(claim, passage)).supported:
             return True
@@ -268,12 +222,32 @@ async def _ask(assistant: Assistant, book: BookInfo, question: Question) -> Outc
     started = time.perf_counter()
     answer = await assistant.ask(question.text, conversation, book_id=book.book_id)
     milliseconds = 1000 * (time.perf_counter() - started)
-    searches = (call.query for call in answer.tool_calls if call.error is None)
-    query = next(searches, question.text)
+    query = next(iter(answer.queries), question.text)
     found = await assistant.library.search(_search(query, book))
+    said = [] if answer.refused else [shown for shown in answer.sentences if _claims(answer, shown)]
+    texts = [answer.text[shown.start : shown.end] for shown in said]
+    quoted = [text for text in texts if not TITLE.fullmatch(text)]
     verifier = Verifier(assistant.library.reader, book.language, question.text)
-    return await outcome_of(
-        question, answer, query, found.passages, found.coverage, milliseconds, verifier
+    supported = [await _is_supported(answer, shown, verifier) for shown in said]
+    is_compared = not answer.refused and question.covered is not False
+    by_words, by_sentences = question.answers, question.sentences
+    return Outcome(
+        question=question,
+        ending="refused" if answer.refused else "answered",
+        query=query,
+        ranked=tuple(question.units(found.passages)),
+        coverage=found.coverage,
+        confidence=answer.confidence.average_similarity,
+        text=answer.text,
+        cited=_cited(question, answer),
+        sentences=len(said),
+        supported=sum(supported),
+        token_f1=token_f1("\n".join(texts), by_words) if is_compared and by_words else None,
+        sentence_f1=sentence_f1(quoted, by_sentences) if is_compared and by_sentences else None,
+        facts=count_conveyed(question.facts, texts, [passage.text for passage in found.passages])
+        if question.facts
+        else None,
+        milliseconds=milliseconds,
     )
 
 

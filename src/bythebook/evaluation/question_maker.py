@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from importlib import resources
@@ -94,12 +94,12 @@ def drafts_of(passages: Sequence[Passage], language: str) -> list[Draft]:
     """Every question that the passages suggest, each once, in reading order. A heading that stands
     on several pages is asked on none."""
     words = Dictionary.of(passage.text for passage in passages)
-    pages = _pages_of_terms(passages, language)
+    pages = _pages_of(passages, lambda passage: terms(passage.text, language))
     total = len({passage.metadata.source_file for passage in passages})
-    headings = _pages_of_headings(passages)
+    headings = _pages_of(passages, headings_of)
 
     def is_common(heading: str) -> bool:
-        counts = [pages[term] for term in terms(heading, language)]
+        counts = [len(pages[term]) for term in terms(heading, language)]
         return min(counts, default=0) > max(COMMON_PAGES, COMMON_SHARE * total)
 
     every = [
@@ -150,18 +150,14 @@ def clean_section(heading: str) -> str:
     return plain_text(heading.lstrip("# \t")).strip()
 
 
-def _pages_of_terms(passages: Iterable[Passage], language: str) -> Counter[str]:
-    pages: dict[str, set[str]] = {}
+def _pages_of(
+    passages: Iterable[Passage], parts: Callable[[Passage], Iterable[str]]
+) -> dict[str, set[str]]:
+    """The pages on which each term or heading stands."""
+    pages: dict[str, set[str]] = defaultdict(set)
     for passage in passages:
-        pages.setdefault(passage.metadata.source_file, set()).update(terms(passage.text, language))
-    return Counter(term for found in pages.values() for term in found)
-
-
-def _pages_of_headings(passages: Iterable[Passage]) -> dict[str, set[str]]:
-    pages: dict[str, set[str]] = {}
-    for passage in passages:
-        for heading in headings_of(passage):
-            pages.setdefault(heading, set()).add(passage.metadata.source_file)
+        for part in parts(passage):
+            pages[part].add(passage.metadata.source_file)
     return pages
 
 
