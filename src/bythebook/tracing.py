@@ -189,7 +189,7 @@ def span(
 def spanned(name: str) -> Callable[[Work[P, T]], Work[P, T]]:
     """The whole of a coroutine function as a step."""
 
-    def dressed(work: Work[P, T]) -> Work[P, T]:
+    def decorate(work: Work[P, T]) -> Work[P, T]:
         @wraps(work)
         async def run(*args: P.args, **kwargs: P.kwargs) -> T:
             with span(name):
@@ -197,7 +197,7 @@ def spanned(name: str) -> Callable[[Work[P, T]], Work[P, T]]:
 
         return run
 
-    return dressed
+    return decorate
 
 
 def note(**attributes: Unpack[Attributes]) -> None:

@@ -142,38 +142,38 @@ async def chat_command(
             how["book_id"] = book_of(thread, how["book_id"])
         about = await chosen_book(library, how["book_id"])
         how["book_id"] = about.book_id
-        talk = ChatSession(threads, thread, about.book_id)
-        sys.stdout.write(f"{about.title} · {assistant.model_name}\n{HELP}\n{talk.resuming}")
+        chat = ChatSession(threads, thread, about.book_id)
+        sys.stdout.write(f"{about.title} · {assistant.model_name}\n{HELP}\n{chat.resuming}")
         if thread:
             sys.stdout.write(f"You last asked: {thread.conversation.turns[-1].question}\n")
         sys.stdout.write("\n")
 
         async def write() -> None:
             if export is not None:
-                state = await assistant.state_of(talk.conversation, about.book_id)
+                state = await assistant.state_of(chat.conversation, about.book_id)
                 write_state(export, state)
 
         await write()  # a file that can't be written is told before anything is asked
         try:
-            await _talk(library, assistant, talk, how, verbose)
+            await _converse(library, assistant, chat, how, verbose)
         finally:
             await write()
     sys.stdout.write("Goodbye.\n")
 
 
-async def _talk(
-    library: Library, assistant: Assistant, talk: ChatSession, how: dict[str, Any], verbose: bool
+async def _converse(
+    library: Library, assistant: Assistant, chat: ChatSession, how: dict[str, Any], verbose: bool
 ) -> None:
     from bythebook.cli.answer_view import show
 
     last: Answer | None = None
     while (line := _read_line()) is not None and line.casefold() not in GOODBYES:
         if line == "/reset":
-            talk.start_anew()
+            chat.start_anew()
             last = None
             sys.stdout.write(
-                f"A new conversation begins. {talk.resuming}"
-                if talk.resuming
+                f"A new conversation begins. {chat.resuming}"
+                if chat.resuming
                 else "The conversation is forgotten.\n"
             )
         elif line == "/sources":
@@ -184,9 +184,9 @@ async def _talk(
             sys.stdout.write(f"{HELP}\n")
         else:
             try:
-                events = assistant.stream(line, talk.conversation, **how)
+                events = assistant.stream(line, chat.conversation, **how)
                 last = await show(events, verbose, opening="Agent: ")
-                await talk.keep()
+                await chat.keep()
             except BookError as problem:
                 print_error(problem, as_json=False)
             await library.close_index()  # nobody else could use it while this waits for a person

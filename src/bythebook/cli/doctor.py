@@ -128,8 +128,8 @@ def _print(report: DoctorReport) -> None:
         mark = "[red]failed[/red]" if not check.ok else "[green]ok[/green]    "
         if check.ok and check.action:
             mark = "[yellow]note[/yellow]  "
-        told = escape(f"{check.name}: {check.message}")
-        out().print(f"{mark}  {told}", style="" if check.ok else "bold")
+        line = escape(f"{check.name}: {check.message}")
+        out().print(f"{mark}  {line}", style="" if check.ok else "bold")
         if check.action:
             out().print(f"        {escape(check.action)}")
 

@@ -115,7 +115,10 @@ async def _opened(book_id: str | None) -> AsyncIterator[tuple[Gaps, tuple[str] |
         settings = library.settings
         questions = Questions(library.engine, settings.keep_questions_days)
         with err().status("Comparing questions …"):
-            yield Gaps(questions, threads=settings.embedding_threads), book_id and (book_id,)
+            yield (
+                Gaps(questions, threads=settings.embedding_threads),
+                (book_id,) if book_id else None,
+            )
 
 
 def _put(file: Path, content: bytes, option: str) -> None:

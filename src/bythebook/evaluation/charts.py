@@ -41,10 +41,10 @@ def _line(x1: float, y1: float, x2: float, y2: float, kind: str) -> str:
     return f'<line class="{kind}" x1="{x1:.1f}" y1="{y1:.1f}" x2="{x2:.1f}" y2="{y2:.1f}"/>'
 
 
-def _bar(x: float, y: float, width: float, height: float, kind: str, told: str) -> str:
+def _bar(x: float, y: float, width: float, height: float, kind: str, title: str) -> str:
     return (
         f'<rect class="{kind}" x="{x:.1f}" y="{y:.1f}" width="{width:.1f}" height="{height:.1f}" '
-        f'rx="1.5"><title>{escape(told)}</title></rect>'
+        f'rx="1.5"><title>{escape(title)}</title></rect>'
     )
 
 
@@ -74,9 +74,9 @@ def reliability_diagram(bins: Sequence[Bin]) -> str:
     parts.append(_line(_x(0), _y(0), _x(1), _y(1), "ideal"))
     for one in bins:
         left, width = _x(one.low) + 1, _x(one.high) - _x(one.low) - 2
-        told = f"{one.count} answers at {one.said:.2f}: {_share(one.right)} right"
+        title = f"{one.count} answers at {one.said:.2f}: {_share(one.right)} right"
         kind = "bar" if one.right >= one.said else "bar short"
-        parts.append(_bar(left, _y(one.right), width, _y(0) - _y(one.right), kind, told))
+        parts.append(_bar(left, _y(one.right), width, _y(0) - _y(one.right), kind, title))
         parts.append(_line(left, _y(one.said), left + width, _y(one.said), "said"))
         # Above the bar, but never over its edge or off the plot.
         height = max(_y(max(one.right, one.said)) - 4, TOP - 4)
@@ -106,9 +106,9 @@ def distributions(
                 height = reach * share / most
                 top = middle - height if kind == "covered" else middle
                 low, high = step / STEPS, (step + 1) / STEPS
-                told = f"{name}: {round(share * len(values))} from {low:.2f} to {high:.2f}"
+                title = f"{name}: {round(share * len(values))} from {low:.2f} to {high:.2f}"
                 left = _x(0) + step * width + 0.7
-                parts.append(_bar(left, top, width - 1.4, height, kind, told))
+                parts.append(_bar(left, top, width - 1.4, height, kind, title))
     parts.append(_line(_x(threshold), _y(0), _x(threshold), _y(1), "threshold"))
     parts.append(_text(_x(0) + 4, _y(1) + 8, f"{names[0]} ({len(above)})", "covered-name", "start"))
     parts.append(
@@ -192,24 +192,24 @@ def check_cards(document: dict[str, Any]) -> list[Card]:
 def lead(document: dict[str, Any]) -> str:
     """The whole in two or three sentences."""
     counts, refusal, answers = document["counts"], document["refusal"], document["answers"]
-    told: list[str] = []
+    sentences: list[str] = []
     if counts["covered"]:
         answered = round(refusal["answered_of_covered"] * counts["covered"])
-        told.append(f"Of {counts['covered']:,} covered questions {answered:,} were answered")
+        sentences.append(f"Of {counts['covered']:,} covered questions {answered:,} were answered")
         if answers["cited_right"] is not None:
-            told[-1] += f", {_percentage(answers['cited_right'])} of them citing a right place"
-        told[-1] += "."
-    if counts["uncovered"]:
-        refused = round(refusal["refused_of_uncovered"] * counts["uncovered"])
-        told.append(f"Of {counts['uncovered']:,} that are not covered {refused:,} were refused.")
-    if counts["off_topic"]:
-        refused = round(document["off_topic_refused"] * counts["off_topic"])
-        told.append(f"Of {counts['off_topic']:,} off-topic ones {refused:,} were refused.")
+            sentences[-1] += f", {_percentage(answers['cited_right'])} of them citing a right place"
+        sentences[-1] += "."
+    if uncovered := counts["uncovered"]:
+        refused = round(refusal["refused_of_uncovered"] * uncovered)
+        sentences.append(f"Of {uncovered:,} that are not covered {refused:,} were refused.")
+    if off_topic := counts["off_topic"]:
+        refused = round(document["off_topic_refused"] * off_topic)
+        sentences.append(f"Of {off_topic:,} off-topic ones {refused:,} were refused.")
     if document["supported_sentences"] is not None:
-        told.append(
+        sentences.append(
             f"{_percentage(document['supported_sentences'])} of the sentences are supported."
         )
-    return " ".join(told)
+    return " ".join(sentences)
 
 
 def _at_least(least: float, name: str, value: float | None) -> Card:

@@ -82,8 +82,8 @@ async def make_questions(
         found = (await all_passages(library, other.book_id))[:MOST_OTHER_PASSAGES]
         elsewhere += [one.text for one in spread(drafts_of(found, other.language), count)]
     wanted = max(1, count // 2)
-    uncovered = _strange(elsewhere, passages, book.language, wanted)
-    uncovered += _strange(_shipped(), passages, book.language, wanted - len(uncovered))
+    uncovered = _uncovered(elsewhere, passages, book.language, wanted)
+    uncovered += _uncovered(_everyday_questions(), passages, book.language, wanted - len(uncovered))
     return [
         *(draft.line() for draft in drafts),
         *(QuestionLine(question=text, covered=False, kind="uncovered") for text in uncovered),
@@ -196,23 +196,23 @@ def _by_pages(drafts: Sequence[Draft]) -> list[Draft]:
     return [draft for _, _, draft in sorted(placed, key=lambda row: row[:2])]
 
 
-def _shipped() -> list[str]:
+def _everyday_questions() -> list[str]:
     text = (resources.files("bythebook.evaluation") / SHIPPED).read_text("utf-8")
     return [line.strip() for line in text.splitlines() if line.strip()]
 
 
-def _strange(
+def _uncovered(
     questions: Sequence[str], passages: Sequence[Passage], language: str, count: int
 ) -> list[str]:
     """Those of which no passage of the book has more than half of the words, from all over."""
     vocabularies = [set(terms(passage.chunk.embedded_text, language)) for passage in passages]
 
-    def is_strange(question: str) -> bool:
+    def is_uncovered(question: str) -> bool:
         asked = set(terms(question, language))
         most = max((len(asked & known) for known in vocabularies), default=0)
         return bool(asked) and 2 * most <= len(asked)
 
-    found = [question for question in dict.fromkeys(questions) if is_strange(question)]
+    found = [question for question in dict.fromkeys(questions) if is_uncovered(question)]
     return [found[at * len(found) // count] for at in range(count)] if count < len(found) else found
 
 

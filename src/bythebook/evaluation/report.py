@@ -81,8 +81,8 @@ def write_report(folder: Path, measured: Measured) -> Path:
     return _write(folder, "How far can you trust it?", about, lead(document), parts)
 
 
-def write_check_report(folder: Path, document: dict[str, Any], judged_: Sequence[Judged]) -> Path:
-    right, wrong = scores(judged_, True), scores(judged_, False)
+def write_check_report(folder: Path, document: dict[str, Any], answers: Sequence[Judged]) -> Path:
+    right, wrong = scores(answers, True), scores(answers, False)
     names = ("faithful", "not faithful")
     area = auroc(right, wrong)
     figures = [
@@ -96,16 +96,16 @@ def write_check_report(folder: Path, document: dict[str, Any], judged_: Sequence
         caption = "What every other threshold would let through."
         curve = roc_plot(roc_curve(right, wrong), area, names)
         figures.append(_figure("Faithful or not", caption, curve))
-    about = f"{document['file']} · {len(judged_):,} answers that people judged"
+    about = f"{document['file']} · {len(answers):,} answers that people judged"
     says = (
         f"Of {len(right):,} answers that people call faithful "
-        f"{sum(one.passes for one in judged_ if one.faithful):,} pass the check; of {len(wrong):,} "
-        f"others {sum(one.passes for one in judged_ if not one.faithful):,} do."
+        f"{sum(one.passes for one in answers if one.faithful):,} pass the check; of {len(wrong):,} "
+        f"others {sum(one.passes for one in answers if not one.faithful):,} do."
     )
     parts = [
         _cards(check_cards(document)),
         f'<h2>In pictures</h2><div class="plots">{"".join(figures)}</div>',
-        _judgements(judged_),
+        _judgements(answers),
     ]
     return _write(folder, "How far can you trust the check?", about, says, parts)
 
@@ -270,8 +270,8 @@ def _answer(outcome: Outcome) -> str:
     return f"<details><summary>{escape(short)} …</summary><p>{escape(text)}</p></details>"
 
 
-def _judgements(judged_: Sequence[Judged]) -> str:
-    wrong = [one for one in judged_ if one.passes is not one.faithful]
+def _judgements(answers: Sequence[Judged]) -> str:
+    wrong = [one for one in answers if one.passes is not one.faithful]
     shown = sorted(wrong, key=lambda one: (one.faithful, abs(0.5 - one.score) * -1))[:MOST_ROWS]
     rows = "".join(
         f'<tr><td class="answer">{escape(one.text)}</td>'
