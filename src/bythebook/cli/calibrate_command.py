@@ -180,10 +180,10 @@ async def _indexed(folder: Folder, library: Library) -> LabelledSource:
     pages = library.settings.home / "books" / folder.book_id / "book"
     sys.stderr.write(f"Indexing the passages of {folder.name}…\n")
     book = await ingest_folder(library, folder, pages)
-    return LabelledSource(book.book_id, library, _decided(folder), book.background)
+    return LabelledSource(book.book_id, library, judged_questions(folder), book.background)
 
 
-def _decided(folder: Folder) -> list[Question]:
+def judged_questions(folder: Folder) -> list[Question]:
     """Those of which people could tell whether they are covered, partly too, and that can be
     understood alone."""
     found = []
