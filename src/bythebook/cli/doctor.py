@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -10,6 +9,8 @@ import typer
 from bythebook.cli.terminal import async_command, out, print_json
 from bythebook.errors import BookError, StoreError
 from bythebook.models.service_health import DoctorReport
+from bythebook.models.values import shown_address
+from bythebook.settings import load_settings
 
 if TYPE_CHECKING:
     from bythebook.agent.assistant import Assistant
@@ -40,24 +41,22 @@ async def examine_workflow(report: DoctorReport, library: Library, book_id: str)
         return steps[name]
 
     async with Assistant(library, quoting) as assistant:
-
-        async def ask() -> str:
-            return await _ask_headings(assistant, library, book_id, steps)
-
-        async def refuse() -> str:
-            answer = await assistant.ask(UNCOVERED, book_id=book_id)
-            if not answer.refused:
-                raise BookError(
-                    "A question that no book covers was answered.",
-                    action="Please report this with the output of `bythebook ask -v`.",
-                )
-            return f"{UNCOVERED!r} is refused"
-
-        if await report.check("workflow: query", ask):
+        asking = _ask_headings(assistant, library, book_id, steps)
+        if await report.check("workflow: query", asking):
             for name in ("tool call", "context", "cited answer"):
-                await report.check(f"workflow: {name}", partial(seen, name))
-            await report.check("workflow: refusal", refuse)
+                await report.check(f"workflow: {name}", seen(name))
+            await report.check("workflow: refusal", _ask_uncovered(assistant, book_id))
     return steps.get("answered")
+
+
+async def _ask_uncovered(assistant: Assistant, book_id: str) -> str:
+    answer = await assistant.ask(UNCOVERED, book_id=book_id)
+    if not answer.refused:
+        raise BookError(
+            "A question that no book covers was answered.",
+            action="Please report this with the output of `bythebook ask -v`.",
+        )
+    return f"{UNCOVERED!r} is refused"
 
 
 async def _ask_headings(
@@ -136,8 +135,6 @@ def _print(report: DoctorReport) -> None:
 
 async def examine(repair: bool = False) -> DoctorReport:
     from bythebook.library import Library
-    from bythebook.models.values import shown_address
-    from bythebook.settings import load_settings
 
     report = DoctorReport()
     opened: list[Library] = []
@@ -154,8 +151,9 @@ async def examine(repair: bool = False) -> DoctorReport:
             f"{jobs[0].status} ({jobs[0].book_id})" if jobs else "none yet"
         )
 
+    usable = await report.check("settings", settings())
     try:
-        if await report.check("settings", settings) and await report.check("database", database):
+        if usable and await report.check("database", database()):
             await _examine_library(report, opened[0], repair)
     finally:
         for library in opened:
@@ -177,9 +175,6 @@ async def _examine_library(report: DoctorReport, library: Library, repair: bool)
             found = await opened.read("Does the reader work?", "Yes, the reader works.")
         return f"built-in, gives {found.answers:.2f} of a passage that answers"
 
-    async def rebuilt() -> str:
-        return await library.repair_index()
-
     async def index() -> str:
         info = await library.index_info()
         if not info.healthy:
@@ -196,14 +191,14 @@ async def _examine_library(report: DoctorReport, library: Library, repair: bool)
 
     from bythebook.evaluation.examine_model import GUIDE, examine_model
 
-    working = await report.check("embedder", embedder)
-    await report.check("reader", reader)
-    await report.check("answerer", answerer)
+    working = await report.check("embedder", embedder())
+    await report.check("reader", reader())
+    await report.check("answerer", answerer())
     await _examine_platforms(report, library)
     if repair:
-        await report.check("repair", rebuilt)
+        await report.check("repair", library.repair_index())
     asked: tuple[str, str] | None = None
-    if await report.check("index", index):
+    if await report.check("index", index()):
         asked = await _examine_books(report, library, working)
     if library.settings.uses_language_model:
         await examine_model(report, library, asked)
@@ -215,11 +210,7 @@ async def _examine_books(
     """A book and a question that it answers, if there is one."""
     asked: tuple[str, str] | None = None
     for book in await library.books():
-
-        async def complete(book_id: str = book.book_id) -> str:
-            return await _examine_book(library, book_id)
-
-        whole = await report.check(f"book {book.book_id}", complete)
+        whole = await report.check(f"book {book.book_id}", _examine_book(library, book.book_id))
         if whole and working and book.total_chunks:
             question = await examine_workflow(report, library, book.book_id)
             asked = asked or ((book.book_id, question) if question else None)
@@ -228,19 +219,21 @@ async def _examine_books(
 
 async def _examine_platforms(report: DoctorReport, library: Library) -> None:
     """Those that are configured; whether they reach the service, only they know."""
-    from bythebook.server.platforms.platform_connections import NEEDS, books_asked, is_configured
+    from bythebook.server.platforms.platform_connections import NEEDS
 
     for platform, names in NEEDS.items():
-
-        async def connected(platform: Platform = platform) -> str:
-            is_configured(library.settings, platform)
-            books = books_asked(library.settings, platform)
-            for book_id in books:
-                await library.book(book_id)
-            return f"configured, asks {', '.join(books) or 'the default book'}"
-
         if any(getattr(library.settings, name) is not None for name in names):
-            await report.check(platform, connected)
+            await report.check(platform, _examine_platform(library, platform))
+
+
+async def _examine_platform(library: Library, platform: Platform) -> str:
+    from bythebook.server.platforms.platform_connections import books_asked, is_configured
+
+    is_configured(library.settings, platform)
+    books = books_asked(library.settings, platform)
+    for book_id in books:
+        await library.book(book_id)
+    return f"configured, asks {', '.join(books) or 'the default book'}"
 
 
 async def _examine_book(library: Library, book_id: str) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -140,9 +140,9 @@ class DoctorReport:
     def add(self, check: Check) -> None:
         self.checks.append(check)
 
-    async def check(self, name: str, look: Callable[[], Awaitable[str]]) -> bool:
+    async def check(self, name: str, look: Awaitable[str]) -> bool:
         try:
-            self.checks.append(Check(name, True, await look()))
+            self.checks.append(Check(name, True, await look))
         except BookError as problem:
             self.checks.append(Check(name, False, problem.message, problem.action))
         return self.checks[-1].ok
