@@ -7,6 +7,7 @@ from typing import Annotated, Any, Self
 
 from pydantic import (
     AfterValidator,
+    AliasChoices,
     AwareDatetime,
     BaseModel,
     ConfigDict,
@@ -46,7 +47,6 @@ from bythebook.models.values import (
     iso,
     new_id,
     not_blank,
-    under_its_name,
 )
 
 MAX_MESSAGE = 1000
@@ -54,12 +54,16 @@ MAX_SOURCE_TEXT = 500
 MAX_ADDRESS = 2000
 
 
+# `POST /search` calls a question its text.
+MESSAGE_OR_TEXT = AliasChoices("message", "text")
+
 # The limits count what was sent, so they come before the white space goes.
 Question = Annotated[
     str,
     Field(
         min_length=1,
         max_length=MAX_MESSAGE,
+        validation_alias=MESSAGE_OR_TEXT,
         description="The question about the book. Text quoted below it (an empty line, then `> …`) "
         "is what it is about: “What does this mean?” is searched for with its words.",
     ),
@@ -141,11 +145,6 @@ class ChatRequest(BaseModel):
         json_schema_extra=_or_null,
         description="Kept with the session; a later question of it may change what was said.",
     )
-
-    @model_validator(mode="before")
-    @classmethod
-    def _text_is_the_message(cls, given: Any) -> Any:
-        return under_its_name(given, "message", "text")
 
     @field_validator("session_id", mode="before")
     @classmethod
@@ -321,7 +320,9 @@ class ChatResponse(BaseModel):
 
 
 AgentMessage = Annotated[
-    str, Field(min_length=1, max_length=MAX_QUESTION), AfterValidator(not_blank)
+    str,
+    Field(min_length=1, max_length=MAX_QUESTION, validation_alias=MESSAGE_OR_TEXT),
+    AfterValidator(not_blank),
 ]
 
 
@@ -346,11 +347,6 @@ class AgentRequest(BaseModel):
     message: AgentMessage
     timestamp: WrittenMoment = Field(default_factory=now)
     metadata: AgentMetadata = Field(default_factory=AgentMetadata)
-
-    @model_validator(mode="before")
-    @classmethod
-    def _text_is_the_message(cls, given: Any) -> Any:
-        return under_its_name(given, "message", "text")
 
 
 class AgentQuestion(ChatRequest):
