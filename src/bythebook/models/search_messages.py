@@ -123,15 +123,11 @@ class PassageEntry(BaseModel):
     spans: list[tuple[int, int, int]]
 
     @classmethod
-    def of(cls, passage: Passage) -> Self:
-        return cls(**cls._fields(passage))
-
-    @classmethod
-    def _fields(cls, passage: Passage) -> dict[str, Any]:
+    def of(cls, passage: Passage, **more: Any) -> Self:
         place = passage.metadata
         fields = place.model_dump(include=set(PassageEntry.model_fields) - {"spans"})
         spans = [(span.start, span.end, span.at) for span in place.spans]
-        return {"id": passage.id, "text": passage.text, "spans": spans, **fields}
+        return cls(id=passage.id, text=passage.text, spans=spans, **fields, **more)
 
 
 class SearchResult(PassageEntry):
@@ -142,9 +138,9 @@ class SearchResult(PassageEntry):
     bm25: float
 
     @classmethod
-    def _fields(cls, passage: Passage) -> dict[str, Any]:
-        found = {"score": passage.score, "cosine": passage.cosine, "bm25": passage.bm25}
-        return {**super()._fields(passage), **found}
+    def of(cls, passage: Passage, **more: Any) -> Self:
+        evidence = {"score": passage.score, "cosine": passage.cosine, "bm25": passage.bm25}
+        return super().of(passage, **evidence, **more)
 
 
 class SearchResponse(BaseModel):
@@ -207,7 +203,7 @@ class ContextPassage(PassageEntry):
 
     @classmethod
     def shown(cls, passage: Passage, modules: Mapping[str, str], html: str | None = None) -> Self:
-        return cls(**cls._fields(passage), path=path_of(passage.metadata, modules), html=html)
+        return cls.of(passage, path=path_of(passage.metadata, modules), html=html)
 
 
 class ContextResponse(BaseModel):

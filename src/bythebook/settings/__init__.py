@@ -11,32 +11,14 @@ from pydantic import Field, SecretStr, field_validator, model_validator
 
 from bythebook.settings.agent import REFUSAL as REFUSAL
 from bythebook.settings.agent import AgentConfig, check_openai_key
-from bythebook.settings.deployment import (
-    ConnectionSettings,
-    FetchSettings,
-    PlatformSettings,
-    SandboxSettings,
-    TracingSettings,
-    WorkerSettings,
-)
+from bythebook.settings.deployment import DeploymentSettings
 
 EmbedderName = Literal["built-in", "openai", "cohere"]
 ReaderName = Literal["built-in", "off"]
 
 
-class Settings(
-    AgentConfig,
-    ConnectionSettings,
-    FetchSettings,
-    PlatformSettings,
-    SandboxSettings,
-    TracingSettings,
-    WorkerSettings,
-):
+class Settings(AgentConfig, DeploymentSettings):
     """What an operator may choose. Names follow the variables the field's users already know."""
-
-    # Otherwise that of the last base class would count.
-    model_config = AgentConfig.model_config
 
     home: Path = Field(
         default_factory=lambda: user_data_path("bythebook"),

@@ -5,12 +5,17 @@ from __future__ import annotations
 from typing import Literal
 
 from pydantic import Field, SecretStr
-from pydantic_settings import BaseSettings
+
+from bythebook.settings.agent import FromEnvironment
+
+# `book`, or `CHANNEL=book` for certain channels, with commas between.
+_BOOKS = r"^(\s*([A-Za-z0-9]+\s*=\s*)?[^\s,=]+\s*(,|$))*$"
 
 
-class ConnectionSettings(BaseSettings):
-    """Part of the settings: limits of connections and of requests that are not whole yet."""
+class DeploymentSettings(FromEnvironment):
+    """What an operator may choose beside the agent and the index."""
 
+    # Limits of connections and of requests that are not whole yet.
     max_header_kb: int = Field(
         default=32,
         ge=4,
@@ -39,10 +44,7 @@ class ConnectionSettings(BaseSettings):
         "closed. Less if the system allows fewer open files (`ulimit -n`).",
     )
 
-
-class SandboxSettings(BaseSettings):
-    """Part of the settings: what one file of a book may cost."""
-
+    # What one file of a book may cost.
     sandbox: bool = Field(
         default=True,
         description="Whether a book's files are read in a separate process with limits; false "
@@ -61,10 +63,7 @@ class SandboxSettings(BaseSettings):
         "megabyte of it; ten times that by the clock.",
     )
 
-
-class FetchSettings(BaseSettings):
-    """Part of the settings: bounds for what comes from elsewhere."""
-
+    # Bounds for what comes from elsewhere.
     fetch_pages: int = Field(
         default=2000,
         ge=1,
@@ -109,10 +108,7 @@ class FetchSettings(BaseSettings):
         "the page /admin. Private addresses are refused all the same.",
     )
 
-
-class WorkerSettings(BaseSettings):
-    """Part of the settings: whether jobs are shared out, and how."""
-
+    # Whether jobs are shared out, and how.
     workers: Literal["in-process", "queue"] = Field(
         default="in-process",
         description="Who reads books for the service: in-process is the service itself; queue "
@@ -124,14 +120,7 @@ class WorkerSettings(BaseSettings):
         description="Seconds without a sign of life after which another worker takes over.",
     )
 
-
-# `book`, or `CHANNEL=book` for certain channels, with commas between.
-_BOOKS = r"^(\s*([A-Za-z0-9]+\s*=\s*)?[^\s,=]+\s*(,|$))*$"
-
-
-class PlatformSettings(BaseSettings):
-    """Part of the settings: nothing of it is needed, and a platform needs all of its own."""
-
+    # Nothing of these is needed, and a platform needs all of its own.
     slack_signing_secret: SecretStr | None = Field(
         default=None,
         description="Signing secret of the Slack app.",
@@ -162,11 +151,7 @@ class PlatformSettings(BaseSettings):
         description="Book for Discord, written like BYTHEBOOK_SLACK_BOOK.",
     )
 
-
-class TracingSettings(BaseSettings):
-    """Part of the settings. The variables of OpenTelemetry may be set for other programs: they
-    alone switch nothing on."""
-
+    # The variables of OpenTelemetry may be set for other programs: they alone switch nothing on.
     tracing: Literal["off", "otlp"] = Field(
         default="off",
         description="Whether the service and `bythebook ingest` send traces to an OpenTelemetry "
