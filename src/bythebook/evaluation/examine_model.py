@@ -53,7 +53,15 @@ async def examine_model(
             other_names = await other_models(settings, problem)
             report.add(_unreachable(problem, other_names, server_message(problem)))
             return
-        report.add(_reachable(tool, settings.openai_model, settings.openai_base_url))
+        place = f"{settings.openai_model} at {shown_address(settings.openai_base_url)}"
+        report.add(
+            Check(
+                "model: reachable",
+                True,
+                f"{place} answered in {tool.seconds:.1f} s",
+                figures={"seconds": round(tool.seconds, 2)},
+            )
+        )
         report.add(_tool_calls(tool, settings.tool_name))
         if asked:
             trial = await try_answer(library, settings, model, asked[1], asked[0])
@@ -68,15 +76,6 @@ async def examine_model(
     report.add(_streaming(trial, settings.openai_stream))
     report.add(_speed(trial))
     report.add(_sentences(trial, len(model.replies)))
-
-
-def _reachable(tool: ToolTrial, name: str, address: str) -> Check:
-    return Check(
-        "model: reachable",
-        True,
-        f"{name} at {shown_address(address)} answered in {tool.seconds:.1f} s",
-        figures={"seconds": round(tool.seconds, 2)},
-    )
 
 
 def _unreachable(problem: BookError, other_names: Sequence[str] = (), said: str = "") -> Check:
