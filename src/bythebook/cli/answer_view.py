@@ -8,14 +8,12 @@ import sys
 import time
 from collections.abc import AsyncIterator
 from itertools import count
-from typing import TYPE_CHECKING
 
+from rich.markup import escape
+
+from bythebook.agent.events import Done, Event, Failed, Retrieved, StateChanged, Token, ToolCalled
 from bythebook.cli.terminal import out
-
-if TYPE_CHECKING:
-    from bythebook.agent.events import Event
-    from bythebook.models.answer import Answer
-
+from bythebook.models.answer import PLACE_INDENT, Answer
 
 WIDTH = 100
 
@@ -102,8 +100,6 @@ class LineWrapper:
 
 async def show(events: AsyncIterator[Event], verbose: bool, opening: str = "") -> Answer:
     """Print an answer as it arrives; what went wrong is raised."""
-    from bythebook.agent.events import Done, Failed, Token
-
     # One less than there is: in the last column a terminal breaks the line by itself.
     width = min(out().width - 1, WIDTH) if sys.stdout.isatty() else sys.maxsize
     writer = LineWrapper(width)
@@ -139,8 +135,6 @@ async def show(events: AsyncIterator[Event], verbose: bool, opening: str = "") -
 
 def _activity(event: Event) -> str:
     """What goes on from this event on, where that may take long."""
-    from bythebook.agent.events import Retrieved, StateChanged
-
     match event:
         case StateChanged("processing"):
             return "Reading the question …"
@@ -151,10 +145,6 @@ def _activity(event: Event) -> str:
 
 def print_footer(answer: Answer) -> None:
     """The list of sources below the text that was shown already; then what bythebook adds."""
-    from rich.markup import escape
-
-    from bythebook.models.answer import PLACE_INDENT
-
     console = out()
     for line in answer.format_with_sources().removeprefix(answer.text).splitlines():
         if line.startswith(PLACE_INDENT):
@@ -173,8 +163,6 @@ def print_footer(answer: Answer) -> None:
 
 def _print_debug(event: Event, seconds: float) -> None:
     """Debug lines go to stderr."""
-    from bythebook.agent.events import Done, Failed, Retrieved, StateChanged, ToolCalled
-
     lines: list[str] = []
     if isinstance(event, StateChanged):
         lines = [f"state {event.state}"]

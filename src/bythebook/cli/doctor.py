@@ -8,7 +8,6 @@ import typer
 
 from bythebook.cli.terminal import async_command, out, print_json
 from bythebook.errors import BookError, StoreError
-from bythebook.models.service_health import DoctorReport
 from bythebook.models.values import shown_address
 from bythebook.settings import load_settings
 
@@ -16,6 +15,7 @@ if TYPE_CHECKING:
     from bythebook.agent.assistant import Assistant
     from bythebook.agent.events import Event
     from bythebook.library import Library
+    from bythebook.models.service_health import DoctorReport
     from bythebook.server.platforms.chats import Platform
 
 
@@ -135,6 +135,7 @@ def _print(report: DoctorReport) -> None:
 
 async def examine(repair: bool = False) -> DoctorReport:
     from bythebook.library import Library
+    from bythebook.models.service_health import DoctorReport
 
     report = DoctorReport()
     opened: list[Library] = []

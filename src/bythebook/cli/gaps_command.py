@@ -5,14 +5,13 @@ from __future__ import annotations
 import sys
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 from bythebook.cli.terminal import async_command, err, open_library, out, print_json
 from bythebook.errors import InputError
 from bythebook.files import write_named
-from bythebook.models.asked_question import GapChoice
 from bythebook.models.values import counted
 
 if TYPE_CHECKING:
@@ -22,6 +21,8 @@ if TYPE_CHECKING:
     from bythebook.models.asked_question import Gap, GapReport
 
 
+# As `GapChoice`, which every other command would have to load.
+GapChoice = Literal["refused", "low", "down"]
 STDOUT = Path("-")
 DAYS = 30
 SHOWN_WORDINGS = 3

@@ -189,7 +189,7 @@ class CitationEntry(BaseModel):
             quote=citation.quote,
             start=citation.start,
             end=citation.end,
-            stretches=list(citation.stretches) or [(citation.start, citation.end)],
+            stretches=list(citation.parts),
             source_spans=citation.source_spans,
             passage_id=citation.passage.id,
         )

@@ -172,9 +172,8 @@ class Source(BaseModel):
     @classmethod
     def of(cls, citation: Citation) -> Self:
         passage, place = citation.passage, citation.passage.metadata
-        first = citation.stretches[0] if citation.stretches else (citation.start, citation.end)
         return cls(
-            chunk_text=excerpt(passage.text, MAX_SOURCE_TEXT, first),
+            chunk_text=excerpt(passage.text, MAX_SOURCE_TEXT, citation.parts[0]),
             similarity_score=passage.score,
             chapter=place.chapter_title or place.title,
             section=place.section_at(citation.start) or place.title,
