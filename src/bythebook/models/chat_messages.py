@@ -63,7 +63,6 @@ Question = Annotated[
     Field(
         min_length=1,
         max_length=MAX_MESSAGE,
-        validation_alias=MESSAGE_OR_TEXT,
         description="The question about the book. Text quoted below it (an empty line, then `> …`) "
         "is what it is about: “What does this mean?” is searched for with its words.",
     ),
@@ -104,7 +103,7 @@ class ChatRequest(BaseModel):
         json_schema_extra={"example": {"message": "When should I use an action?", "top_k": 5}},
     )
 
-    message: Question
+    message: Question = Field(validation_alias=MESSAGE_OR_TEXT)
     session_id: Uuid4 = Field(
         default_factory=new_id,
         json_schema_extra=_or_null,
@@ -319,9 +318,7 @@ class ChatResponse(BaseModel):
 
 
 AgentMessage = Annotated[
-    str,
-    Field(min_length=1, max_length=MAX_QUESTION, validation_alias=MESSAGE_OR_TEXT),
-    AfterValidator(not_blank),
+    str, Field(min_length=1, max_length=MAX_QUESTION), AfterValidator(not_blank)
 ]
 
 
@@ -343,7 +340,7 @@ class AgentRequest(BaseModel):
     )
 
     id: AnyUuid = Field(default_factory=new_id)
-    message: AgentMessage
+    message: AgentMessage = Field(validation_alias=MESSAGE_OR_TEXT)
     timestamp: WrittenMoment = Field(default_factory=now)
     metadata: AgentMetadata = Field(default_factory=AgentMetadata)
 
@@ -351,7 +348,7 @@ class AgentRequest(BaseModel):
 class AgentQuestion(ChatRequest):
     """Its question as those of chats are passed on; the agent takes longer ones."""
 
-    message: AgentMessage
+    message: AgentMessage = Field(validation_alias=MESSAGE_OR_TEXT)
 
 
 class AgentResponse(BaseModel):
