@@ -29,7 +29,6 @@ import numpy as np
 from bythebook.agent.assistant import Assistant
 from bythebook.agent.turn import search_and_read
 from bythebook.evaluation.dataset import Question, read_questions
-from bythebook.evaluation.figures import told
 from bythebook.evaluation.outcomes import FEW, Outcome, ask_all, count_facts
 from bythebook.language.query_rewrite import questions_of
 from bythebook.library import Library
@@ -211,7 +210,7 @@ def print_answers(book: str, outcomes: Sequence[Outcome], told_at: Path) -> Coun
     own: Counter[str] = Counter()
     with told_at.open("a", encoding="utf-8") as answers:
         for one in outcomes:
-            answers.write(json.dumps({"book": book, **told(one)}, ensure_ascii=False) + "\n")
+            answers.write(json.dumps({"book": book, **one.details()}, ensure_ascii=False) + "\n")
             own["covered" if one.question.covered else "uncovered"] += 1
             own["answered"] += bool(one.question.covered) and one.answered
             own["refused"] += not one.question.covered and not one.answered

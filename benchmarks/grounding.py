@@ -28,7 +28,7 @@ from typing import Any
 ROOT = Path(__file__).parent.parent
 sys.path.insert(0, str(ROOT / "tests"))
 
-from bythebook.evaluation.ranking_metrics import auroc  # noqa: E402
+from bythebook.evaluation.metrics import auroc  # noqa: E402
 from bythebook.evaluation.sentence_check import Judged, judge_file  # noqa: E402
 from bythebook.grounding.verifier import SUPPORTED, Verdict, Verifier  # noqa: E402
 from bythebook.models.passage import Passage  # noqa: E402

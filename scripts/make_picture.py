@@ -13,7 +13,7 @@ from rich.console import Console
 
 from bythebook.agent.assistant import Assistant
 from bythebook.cli import answer_view
-from bythebook.cli.ask_command import QUESTION, UNCOVERED
+from bythebook.cli.ask_commands import QUESTION, UNCOVERED
 from bythebook.library import Library, sample_book
 from bythebook.settings import Settings
 

@@ -22,7 +22,7 @@ from bythebook.models.chat_messages import ChatResponse
 from bythebook.server.metrics import Metrics
 from bythebook.server.sse import EVENTS
 from bythebook.settings import Settings
-from bythebook.tracing.spans import Attributes, sent_name
+from bythebook.tracing import Attributes, sent_name
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"

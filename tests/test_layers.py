@@ -29,7 +29,6 @@ HEIGHTS = {
     "keys": 4,
     "questions": 4,
     "gaps": 6,
-    "gap_summary": 7,
     "sources": 6,
     "threads": 4,
     "reader": 5,

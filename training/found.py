@@ -15,10 +15,9 @@ from pathlib import Path
 from typing import Any
 
 from bythebook.evaluation.dataset import QUERIES, Question, json_lines, read_folder
-from bythebook.evaluation.decision_quality import LONGEST
 from bythebook.language.query_rewrite import rewrite_standalone
 from bythebook.library import Library
-from bythebook.models.search_messages import SearchQuery
+from bythebook.models.search_messages import MAX_QUERY, SearchQuery
 from bythebook.settings import Settings
 
 # anthropic_docs is not among them: it judges the product, so nothing may be trained on it.
@@ -35,7 +34,7 @@ def asked_of(question: Question) -> str:
 async def ask(
     library: Library, book: str, question: Question, row: dict[str, Any]
 ) -> dict[str, Any]:
-    query = rewrite_standalone(question.text, list(question.history)).query[:LONGEST]
+    query = rewrite_standalone(question.text, list(question.history)).query[:MAX_QUERY]
     found = await library.search(
         SearchQuery(text=query, book_id=book, hardware_tier_filter=4, limit=PASSAGES)
     )

@@ -27,7 +27,7 @@ from typing import Any
 import numpy as np
 from tokenizers import Tokenizer
 
-from bythebook.evaluation.ranking_metrics import auroc
+from bythebook.evaluation.metrics import auroc
 from bythebook.reader.network import unit_scores
 from training.export import TOKENIZER, WEIGHTS, session, write_sums
 from training.packets import FALSE_KINDS, QUESTION_KINDS

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from tempfile import NamedTemporaryFile
 
-from bythebook.errors import DiskFull
+from bythebook.errors import DiskFull, InputError
 
 _SWITCH = "switch.json"  # in the home, while a switch is under way
 # The reserve is no more than this part of a small disk.
@@ -37,6 +37,18 @@ def write_atomically(file: Path, content: str | bytes, *, durable: bool = True) 
             raise
     if durable:
         sync_folder(file.parent)
+
+
+def write_named(file: Path, content: bytes, *, action: str, field: str = "") -> None:
+    """Write the file that a person named; `action` says what to do where it can't be written."""
+    try:
+        file.write_bytes(content)
+    except OSError as problem:
+        raise InputError(
+            f"{file} can't be written: {problem.strerror or problem}.",
+            action=action,
+            details={"field": field} if field else {},
+        ) from problem
 
 
 def sync_folder(folder: Path) -> None:

@@ -1,4 +1,5 @@
-"""What readers asked and the book did not answer well, grouped by meaning on this machine."""
+"""What readers asked and the book did not answer well: grouped by meaning, as CSV, and in a summary
+for people."""
 
 from __future__ import annotations
 
@@ -10,6 +11,8 @@ import unicodedata
 from array import array
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Sequence
+from email.message import EmailMessage
+from email.utils import format_datetime
 from typing import TYPE_CHECKING
 
 from bythebook.embedding.embedder import MiniLM
@@ -20,7 +23,10 @@ from bythebook.models.asked_question import (
     GapChoice,
     GapReport,
     SectionLink,
+    Summary,
+    titled,
 )
+from bythebook.models.values import counted
 from bythebook.questions import Questions, Unanswered
 from bythebook.runtime import Processes
 
@@ -135,18 +141,12 @@ def _as_written(askings: Sequence[Unanswered]) -> str:
 
 def _nearest(asked: Iterable[Unanswered]) -> SectionLink | None:
     """The section that came first most often."""
-    firsts = Counter(_link(one.nearest[0]) for one in asked if one.nearest)
+    sections = (titled(one.nearest[0]) for one in asked if one.nearest)
+    firsts = Counter((section["title"], section.get("url") or "") for section in sections)
     if not firsts:
         return None
     title, url = min(firsts, key=lambda section: (-firsts[section], section))
     return SectionLink(title=title, url=url or None)
-
-
-def _link(section: str | dict[str, str | None]) -> tuple[str, str]:
-    """Questions that were noted before the links were have titles only."""
-    if isinstance(section, str):
-        return section, ""
-    return str(section["title"]), section.get("url") or ""
 
 
 # Questions that are grouped at a time, the newest; time and memory are bounded by it.
@@ -261,3 +261,74 @@ def _cell(value: str | int) -> str:
     text = str(value)
     is_risky = text.startswith(CONTROL) or text.lstrip().startswith(FORMULA)
     return f"'{text}" if is_risky else text
+
+
+SUMMARY_DAYS = 7
+SUMMARY_GAPS = 10
+
+
+async def summarise(gaps: Gaps, days: int, *, books: Collection[str] | None = None) -> Summary:
+    """Counts, the largest gaps and the pages most cited of the last days."""
+    found = await gaps.questions.summary(days, books=books)
+    found.gaps = (await gaps.find(days, SUMMARY_GAPS, books=books)).gaps
+    return found
+
+
+def as_text(summary: Summary) -> str:
+    return "\n".join(_summary_lines(summary)) + "\n"
+
+
+def as_mail(summary: Summary) -> bytes:
+    """With neither sender nor receiver: whoever sends it knows them."""
+    mail = EmailMessage()
+    mail["Subject"] = f"{_summary_title(summary)}: {counted(summary.questions, 'question')}"
+    mail["Date"] = format_datetime(summary.until)
+    mail.set_content(as_text(summary), cte="quoted-printable")
+    return mail.as_bytes()
+
+
+def _summary_title(summary: Summary) -> str:
+    of = f" of {summary.book_id}" if summary.book_id else ""
+    return f"Questions{of} from {summary.since:%Y-%m-%d} to {summary.until:%Y-%m-%d}"
+
+
+def _summary_lines(summary: Summary) -> Iterator[str]:
+    yield _summary_title(summary)
+    yield ""
+    counts = (
+        ("questions", summary.questions),
+        ("answered", summary.answered),
+        ("  uncertain", summary.uncertain),
+        ("refused", summary.refused),
+        ("failed", summary.failed),
+        ("thumbs up", summary.up),
+        ("thumbs down", summary.down),
+    )
+    for name, count in counts:
+        yield f"{name:<12}{count:>8,}"
+    yield ""
+    yield "What the book did not answer, or hardly" if summary.gaps else "There are no gaps."
+    for number, gap in enumerate(summary.gaps, 1):
+        yield from _gap_lines(number, gap)
+    if summary.cited:
+        yield ""
+        yield "Pages most cited"
+    for page in summary.cited:
+        yield f"{page.answers:>4,}x {_printable(page.title)}"
+        if page.url:
+            yield f"      {_printable(page.url)}"
+
+
+def _gap_lines(number: int, gap: Gap) -> Iterator[str]:
+    yield f"{number:>3}. {_printable(gap.question)}"
+    kinds = ((gap.refused, "refused"), (gap.low, "uncertain"), (gap.down, "rated down"))
+    facts = [f"{count:,} {kind}" for count, kind in kinds if count]
+    yield f"     asked {gap.asked:,}x: {', '.join(facts)}; {gap.book_id}"
+    if gap.nearest:
+        place = (gap.nearest.title, gap.nearest.url)
+        yield f"     nearest: {_printable(' '.join(filter(None, place)))}"
+
+
+def _printable(text: str) -> str:
+    """One line, which changes nothing in a terminal."""
+    return " ".join("".join(sign if sign.isprintable() else " " for sign in text).split())

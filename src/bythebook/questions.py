@@ -32,6 +32,7 @@ from bythebook.models.asked_question import (
     Rating,
     Summary,
     Usage,
+    titled,
 )
 from bythebook.models.chunk import now
 from bythebook.models.passage import ConfidenceLevel
@@ -245,7 +246,7 @@ def _most_cited(answers: Iterable[Sequence[Any]]) -> list[CitedPage]:
     """An answer that cites several sections of a page counts once for it."""
     counts: Counter[tuple[str, str | None]] = Counter()
     for sections in answers:
-        links = [one if isinstance(one, dict) else {"title": one} for one in sections]
+        links = map(titled, sections)
         counts.update(
             {
                 (one["title"].partition(" › ")[0], (one.get("url") or "").partition("#")[0] or None)

@@ -40,18 +40,12 @@ STIFF = re.compile(
 
 
 @dataclass(frozen=True)
-class Wording:
-    """A question, and how well such questions read: the less the better."""
+class Candidate:
+    """A question for the section with this path of headings; of one heading it is the page. The
+    less its rank, the better it reads."""
 
     question: str
     rank: int
-
-
-@dataclass(frozen=True)
-class Candidate:
-    """A question for the section with this path of headings; of one heading it is the page."""
-
-    wording: Wording
     path: tuple[str, ...]
     page: str
 
@@ -63,7 +57,7 @@ async def suggest(library: Library, book: BookInfo) -> tuple[str, ...]:
     beginnings: Counter[str] = Counter()
     for stretch in _stretches(candidates, MOST):
         for candidate in _best_first(stretch, beginnings)[:TRIES]:
-            question = candidate.wording.question
+            question = candidate.question
             if question not in chosen and await _is_answered(library, book, candidate):
                 chosen.append(question)
                 beginnings[_beginning(question)] += 1
@@ -73,9 +67,7 @@ async def suggest(library: Library, book: BookInfo) -> tuple[str, ...]:
 
 def _best_first(candidates: Sequence[Candidate], used: Counter[str]) -> list[Candidate]:
     """Those that read well, and not all in the same way."""
-    return sorted(
-        candidates, key=lambda one: one.wording.rank + used[_beginning(one.wording.question)]
-    )
+    return sorted(candidates, key=lambda one: one.rank + used[_beginning(one.question)])
 
 
 def _beginning(question: str) -> str:
@@ -97,18 +89,18 @@ def candidates_of(passages: Sequence[Passage], language: str) -> list[Candidate]
         if seen[path[-1].casefold()] > 1:
             continue
         if wording := _worded(path[-1], words, language):
-            found.append(Candidate(wording, path, page))
+            found.append(Candidate(*wording, path, page))
     return found
 
 
-def _worded(heading: str, words: Dictionary, language: str) -> Wording | None:
-    """In other languages than English a heading stays as it is."""
+def _worded(heading: str, words: Dictionary, language: str) -> tuple[str, int] | None:
+    """A question and its rank. In other languages than English a heading stays as it is."""
     if language.partition("-")[0].lower() != "en":
         is_short = 1 < len(heading.split()) <= MOST_PLAIN_WORDS
-        return Wording(heading, 0 if heading.endswith("?") else 1) if is_short else None
+        return (heading, 0 if heading.endswith("?") else 1) if is_short else None
     is_cut = heading.endswith("?") and not WHOLE.match(heading)
     question = None if is_cut or POINTING.search(heading) else heading_question(heading, words)
-    return Wording(question, 3 if STIFF.match(question) else 1) if question else None
+    return (question, 3 if STIFF.match(question) else 1) if question else None
 
 
 async def _passages(library: Library, book: BookInfo) -> list[Passage]:
@@ -135,7 +127,7 @@ async def _is_answered(library: Library, book: BookInfo, candidate: Candidate) -
     """Whether a reader who asks it gets an answer, and from the section that it was made of."""
     settings = library.settings
     query = SearchQuery(
-        text=candidate.wording.question,
+        text=candidate.question,
         book_id=book.book_id,
         limit=settings.top_k,
         **SearchFilters().model_dump(),

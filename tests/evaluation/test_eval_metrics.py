@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bythebook.evaluation.ranking_metrics import (
+from bythebook.evaluation.metrics import (
     auroc,
     best_split,
     bins_of,
     brier,
-    expected_calibration_error,
+    calibration_error,
     hit,
     mean,
     ndcg,
@@ -89,27 +89,27 @@ def test_calibration_by_hand() -> None:
     assert (first.low, first.high, first.count, first.right) == (0.6, 0.7, 1, 1)
     assert second.count == 3 and second.said == pytest.approx(2.9 / 3)
     expected = (1 * 0.35 + 3 * abs(2.9 / 3 - 2 / 3)) / 4
-    assert expected_calibration_error(said, right) == pytest.approx(expected)
+    assert calibration_error(said, right) == pytest.approx(expected)
     assert brier(said, right) == pytest.approx((0.0025 + 0.9025 + 0.1225 + 0) / 4)
-    assert expected_calibration_error([], []) is None and brier([], []) is None
+    assert calibration_error([], []) is None and brier([], []) is None
 
 
 def test_what_is_right_as_often_as_it_says_has_next_to_no_error() -> None:
     pick = random.Random(1)
     said = [pick.random() for _ in range(20_000)]
-    error = expected_calibration_error(said, [pick.random() < value for value in said])
+    error = calibration_error(said, [pick.random() < value for value in said])
     assert error is not None and error < 0.02
-    assert expected_calibration_error([0.25] * 4, [True, False, False, False]) == 0
+    assert calibration_error([0.25] * 4, [True, False, False, False]) == 0
 
 
 @given(JUDGED)
 def test_errors_lie_between_nothing_and_all(judged: list[tuple[float, bool]]) -> None:
     said, right = [row[0] for row in judged], [row[1] for row in judged]
-    for error in (expected_calibration_error(said, right), brier(said, right)):
+    for error in (calibration_error(said, right), brier(said, right)):
         assert error is not None and 0 <= error <= 1
     assert sum(one.count for one in bins_of(said, right)) == len(judged)
     certain = [float(truth) for truth in right]
-    assert expected_calibration_error(certain, right) == brier(certain, right) == 0
+    assert calibration_error(certain, right) == brier(certain, right) == 0
 
 
 def test_words_by_hand() -> None:

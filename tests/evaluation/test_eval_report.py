@@ -12,8 +12,8 @@ import pytest
 from bythebook.errors import InputError
 from bythebook.evaluation.charts import cards_of, distributions, reliability_diagram, roc_plot
 from bythebook.evaluation.dataset import Gold, Question
+from bythebook.evaluation.metrics import bins_of
 from bythebook.evaluation.outcomes import Cited, Ending, Outcome
-from bythebook.evaluation.ranking_metrics import bins_of
 from bythebook.evaluation.report import worst_first
 from evaluation.conftest import Eval
 
@@ -90,7 +90,7 @@ def outcome(
     name: str, covered: bool | None, ending: Ending, sure: float, gold: bool = False
 ) -> Outcome:
     question = Question(name, name, covered, "g", (Gold("a.md"),) if covered else ())
-    cited = (Cited("a.md" if gold else "b.md", "B", sure, gold),) if ending == "answered" else ()
+    cited = (Cited("a.md" if gold else "b.md", "B", gold),) if ending == "answered" else ()
     return Outcome(question, ending, coverage=sure, confidence=sure, cited=cited)
 
 

@@ -126,17 +126,18 @@ async def test_every_question_of_the_sample_book_has_its_place(sample_home: Path
         passages = await all_passages(library, BOOK)
         lines = await make_questions(library, book)
         assert lines == await make_questions(library, book)
-    covered = [line for line in lines if line["covered"]]
-    uncovered = [line for line in lines if not line["covered"]]
+    covered = [line for line in lines if line.covered]
+    uncovered = [line for line in lines if not line.covered]
     assert len(covered) == 60 and len(uncovered) == 30
     headings: dict[str, set[str]] = {}
     for passage in passages:
         headings.setdefault(passage.metadata.source_file, set()).update(headings_of(passage))
     for line in covered:
-        assert same_heading(line["section"]) in headings[line["source_file"]]
-    assert Counter(line["kind"] for line in covered).keys() == {"definition", "heading", "term"}
-    assert len({same_heading(line["question"]) for line in lines}) == len(lines)
-    chapters = {line["source_file"].rpartition("/")[0] for line in covered}
+        assert line.section and line.source_file
+        assert same_heading(line.section) in headings[line.source_file]
+    assert Counter(line.kind for line in covered).keys() == {"definition", "heading", "term"}
+    assert len({same_heading(line.question) for line in lines}) == len(lines)
+    chapters = {str(line.source_file).rpartition("/")[0] for line in covered}
     assert len(chapters) >= 10
 
 
@@ -169,7 +170,7 @@ async def test_other_books_give_what_is_not_covered(
     root = write_book({"bees.md": "# Stars\n\nA **pulsar** is a star that turns very quickly.\n"})
     await library.ingest(root, book_id="stars")
     lines = await make_questions(library, await library.book("stars"), 4)
-    asked = {line["question"]: line["covered"] for line in lines}
+    asked = {line.question: line.covered for line in lines}
     assert asked["What is a pulsar?"] is True
     assert asked["What is a drone?"] is False
 
@@ -180,7 +181,7 @@ async def test_what_the_book_covers_is_not_called_uncovered(
     text = "# Cooking\n\nBoil an egg for six minutes and the yolk stays soft.\n"
     await library.ingest(write_book({"eggs.md": text}), book_id="cooking")
     lines = await make_questions(library, await library.book("cooking"), 100)
-    uncovered = [line["question"] for line in lines if not line["covered"]]
+    uncovered = [line.question for line in lines if not line.covered]
     assert len(uncovered) > 40
     assert not any("yolk" in question for question in uncovered)
 
@@ -223,8 +224,8 @@ async def test_a_language_model_words_them_better(sample_home: Path, llm: LlmSer
         lines = await make_questions(library, book, 3)
     async with await Library.open(Settings(home=sample_home)) as library:
         plain = await make_questions(library, book, 3)
-    assert lines[0]["question"] == "Which programs make up a robot's software?"
-    assert lines[0]["source_file"] == plain[0]["source_file"]
+    assert lines[0].question == "Which programs make up a robot's software?"
+    assert lines[0].source_file == plain[0].source_file
     assert lines[1:] == plain[1:]  # what can't be used leaves the draft
     assert "Passage:" in json.dumps(llm.bodies[0])
 
@@ -238,7 +239,7 @@ async def test_a_failing_language_model_changes_nothing(sample_home: Path, llm: 
         lines = await make_questions(library, book, 4, on_problem=told.append)
     async with await Library.open(Settings(home=sample_home)) as library:
         plain = await make_questions(library, book, 4)
-    assert lines[0]["question"] == "Which programs make up a robot's software?"
+    assert lines[0].question == "Which programs make up a robot's software?"
     assert lines[1:] == plain[1:]
     assert len(told) == 1 and "3 questions keep" in told[0]
 

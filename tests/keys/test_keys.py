@@ -16,8 +16,7 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 from bythebook.database.engine import open_database
 from bythebook.database.tables import keys as table
 from bythebook.errors import BookNotFound, InputError, KeyRefused, StoreError
-from bythebook.keys import Keys
-from bythebook.models.key import SCOPES, ApiKey, Scope
+from bythebook.keys import SCOPES, ApiKey, Keys, Scope
 from statements import each_statement
 
 READ_AND_CHAT: tuple[Scope, ...] = ("read", "chat")

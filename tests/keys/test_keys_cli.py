@@ -11,9 +11,8 @@ from pathlib import Path
 import pytest
 
 from booktext import WriteBook, small_book
-from bythebook.keys import Keys
+from bythebook.keys import ApiKey, Keys
 from bythebook.library import Library
-from bythebook.models.key import ApiKey
 from cli.conftest import Cli
 
 

@@ -13,9 +13,8 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 from booktext import WriteBook, small_book
 from bythebook.database.tables import keys as table
 from bythebook.errors import InputError, KeyRefused
-from bythebook.keys import Keys
+from bythebook.keys import ApiKey, Keys, checked_origin
 from bythebook.models.chunk import now
-from bythebook.models.key import ApiKey, checked_origin
 from cli.conftest import Cli
 
 SITE = "https://book.example.org"

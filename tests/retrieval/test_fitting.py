@@ -11,8 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bythebook.errors import InputError
-from bythebook.evaluation.decision_quality import calibration_error, confidence_of, measure
-from bythebook.evaluation.ranking_metrics import auroc
+from bythebook.evaluation.metrics import auroc, calibration_error, confidence_of, measure
 from bythebook.models.chunk import Background
 from bythebook.retrieval.answerability import Answerability, Features
 from bythebook.retrieval.calibration import BUILT_IN, THRESHOLD, calibration_for, raised_threshold
@@ -161,10 +160,11 @@ def test_auroc_and_calibration_error() -> None:
     assert auroc([], [0.5]) is None
     assert calibration_error([0.8] * 10, [True] * 8 + [False] * 2, [1.0] * 10) == pytest.approx(0)
     assert calibration_error([1.0, 1.0], [True, False], [1.0, 1.0]) == pytest.approx(0.5)
-    assert calibration_error([], [], []) == 0
+    assert calibration_error([], [], []) is None
 
 
 @given(st.lists(st.tuples(st.floats(0, 1), st.booleans()), min_size=1, max_size=30))
 def test_calibration_error_is_a_share(pairs: list[tuple[float, bool]]) -> None:
     said, right = zip(*pairs, strict=True)
-    assert 0 <= calibration_error(said, right, [1.0] * len(pairs)) <= 1
+    error = calibration_error(said, right, [1.0] * len(pairs))
+    assert error is not None and 0 <= error <= 1

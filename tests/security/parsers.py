@@ -25,9 +25,9 @@ from bythebook.agent.citations import take_markers
 from bythebook.errors import BookError, KeyRefused
 from bythebook.evaluation.dataset import CORPUS, QRELS, QUERIES, read_folder, read_questions
 from bythebook.grounding.instructions import without_instructions
+from bythebook.keys import checked_origin
 from bythebook.language.segmentation import split_units
 from bythebook.models.chat_messages import ChatRequest
-from bythebook.models.key import checked_origin
 from bythebook.models.retrieval_tool import SearchArguments
 from bythebook.moving.archive import (
     PARTS,

@@ -17,9 +17,8 @@ from booktext import WriteBook
 from bythebook.agent.assistant import Assistant
 from bythebook.agent.events import Event, Retrieved, ToolCalled
 from bythebook.grounding.instructions import is_instruction
-from bythebook.models.agent_messages import AgentRequest, AgentResponse
 from bythebook.models.answer import Answer
-from bythebook.models.chat_messages import ChatResponse
+from bythebook.models.chat_messages import AgentRequest, AgentResponse, ChatResponse
 from bythebook.models.conversation import Conversation, Turn
 from bythebook.settings import Settings
 from standins.llm_server import (

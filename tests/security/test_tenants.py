@@ -17,7 +17,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from booktext import section
-from bythebook.models.key import Scope
+from bythebook.keys import Scope
 from server.running import Running, running
 
 OURS, THEIRS = "quokka-book", "wombat-book"

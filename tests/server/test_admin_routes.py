@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from bythebook.keys import Scope
 from bythebook.models.chunk import now
-from bythebook.models.key import Scope
 from server.running import Running
 
 QUESTION = "What is a URDF?"

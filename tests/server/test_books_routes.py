@@ -9,7 +9,7 @@ from sqlalchemy import event
 
 from booktext import WriteBook
 from bythebook.database.engine import reader_of
-from bythebook.models.key import Scope
+from bythebook.keys import Scope
 from server.running import Running, failing_statements, until
 
 BOOK = "physical-ai-robotics"

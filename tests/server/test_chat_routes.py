@@ -9,8 +9,7 @@ from typing import Any
 
 import pytest
 
-from bythebook.models.agent_messages import AgentResponse
-from bythebook.models.chat_messages import ChatResponse
+from bythebook.models.chat_messages import AgentResponse, ChatResponse
 from bythebook.models.conversation import ConversationThread
 from server.running import Running
 

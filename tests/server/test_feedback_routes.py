@@ -12,7 +12,7 @@ import pytest
 from sqlalchemy import select
 
 from bythebook.database.tables import asked_questions as table
-from bythebook.models.key import Scope
+from bythebook.keys import Scope
 from bythebook.server import question_log
 from server.conftest import Serve
 from server.running import Running, failing_statements, running, until, with_model

@@ -13,8 +13,7 @@ from sqlalchemy import insert, select
 
 from bythebook.database.engine import open_database
 from bythebook.database.tables import books, files
-from bythebook.models.agent_messages import AgentResponse
-from bythebook.models.chat_messages import ChatResponse
+from bythebook.models.chat_messages import AgentResponse, ChatResponse
 from bythebook.models.conversation import ConversationThread
 from bythebook.models.search_messages import ContextResponse, LessonResponse, SearchResponse
 from bythebook.server import examples, openai_completion

@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 
 from booktext import CANARIES, WriteBook
-from bythebook.tracing import sending
-from bythebook.tracing.spans import Attributes, sent_name
+from bythebook import tracing
+from bythebook.tracing import Attributes, sent_name
 from server.conftest import Serve
 from server.running import Running, running, until, with_model
 from server.test_mcp_routes import connected
@@ -238,7 +238,7 @@ async def test_a_collector_in_trouble_changes_no_answer(
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(sending, "FLUSH_SECONDS", 0.5)
+    monkeypatch.setattr(tracing, "FLUSH_SECONDS", 0.5)
     monkeypatch.setenv("OTEL_BSP_SCHEDULE_DELAY", "20")
 
     def hanging(handler: BaseHTTPRequestHandler) -> None:

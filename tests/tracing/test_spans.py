@@ -15,8 +15,7 @@ import pytest
 from booktext import CANARIES, WriteBook
 from bythebook.errors import ConfigurationError, InputError, ModelError, StoreError
 from bythebook.index.server_connection import ServerConnection
-from bythebook.tracing.sending import sending_traces
-from bythebook.tracing.spans import note, span, spanned, trace_id, watching
+from bythebook.tracing import note, sending_traces, span, spanned, trace_id, watching
 from standins.collector import Collector, running_collector
 
 SERVE = """

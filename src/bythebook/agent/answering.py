@@ -22,7 +22,7 @@ from bythebook.language.query_rewrite import without_selection
 from bythebook.models.answer import Answer, NextStep, Status
 from bythebook.models.conversation import Conversation
 from bythebook.settings.agent import AgentConfig
-from bythebook.tracing.spans import span
+from bythebook.tracing import span
 
 logger = logging.getLogger(__name__)
 
@@ -209,7 +209,7 @@ class Answering:
 
     def _next_step(self) -> NextStep | None:
         step = self._config.next_step(without_selection(self._state.asked.question)[0])
-        return NextStep(*step) if step else None
+        return NextStep(text=step[0], url=step[1]) if step else None
 
     def _refusal(self, next_step: NextStep | None) -> str:
         queries = dict.fromkeys(call.query for call in self._state.calls if not call.error)

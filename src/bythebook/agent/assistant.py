@@ -32,7 +32,7 @@ from bythebook.models.conversation import Conversation, ConversationState, Turn
 from bythebook.models.search_messages import SearchFilters, has_words
 from bythebook.models.values import MAX_QUESTION
 from bythebook.settings.agent import AgentConfig
-from bythebook.tracing.spans import Attributes, span
+from bythebook.tracing import Attributes, span
 
 if TYPE_CHECKING:
     from bythebook.agent.language_model import LanguageModel

@@ -22,7 +22,7 @@ from bythebook.models.passage import Passage
 from bythebook.reader.reader import Reading
 from bythebook.retrieval.reranker import Reranked
 from bythebook.settings.agent import AgentConfig
-from bythebook.tracing.spans import span
+from bythebook.tracing import span
 
 NAME = "built-in (quotes the book)"
 

@@ -46,7 +46,7 @@ from bythebook.agent.scheduling import (
 from bythebook.errors import ConfigurationError, ModelError
 from bythebook.models.values import shown_address
 from bythebook.settings.agent import AgentConfig
-from bythebook.tracing.spans import Span, span
+from bythebook.tracing import Span, span
 
 
 def events_of(reply: ModelResponse, model: str) -> Iterator[TResponseStreamEvent]:

@@ -2,20 +2,55 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import sys
 import time
 from collections.abc import AsyncIterator
-from typing import TYPE_CHECKING
+from itertools import count
 
-from bythebook.cli.terminal import StatusLine, out
+from rich.markup import escape
 
-if TYPE_CHECKING:
-    from bythebook.agent.events import Event
-    from bythebook.models.answer import Answer
-
+from bythebook.agent.events import Done, Event, Failed, Retrieved, StateChanged, Token, ToolCalled
+from bythebook.cli.terminal import out
+from bythebook.models.answer import PLACE_INDENT, Answer
 
 WIDTH = 100
+
+
+class StatusLine(logging.Handler):
+    """A line on a terminal that says what is being done, and for how many seconds; elsewhere
+    nothing. It is removed at the end, and for warnings."""
+
+    def __init__(self) -> None:
+        super().__init__(logging.WARNING)
+        self._shown = ""
+        self._counting: asyncio.Task[None] | None = None
+
+    def show(self, what: str) -> None:
+        self.end()
+        if sys.stderr.isatty():
+            self._counting = asyncio.create_task(self._count(what))
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self.end()
+        sys.stderr.write(f"{record.getMessage()}\n")
+
+    def end(self) -> None:
+        if self._counting is not None:
+            self._counting.cancel()
+            self._counting = None
+            self._show("")
+
+    async def _count(self, what: str) -> None:
+        for seconds in count():
+            self._show(f"{what} {seconds} s" if seconds else what)
+            await asyncio.sleep(1)
+
+    def _show(self, line: str) -> None:
+        sys.stderr.write("\r" + " " * len(self._shown) + "\r" + line)
+        sys.stderr.flush()
+        self._shown = line
 
 
 class LineWrapper:
@@ -65,8 +100,6 @@ class LineWrapper:
 
 async def show(events: AsyncIterator[Event], verbose: bool, opening: str = "") -> Answer:
     """Print an answer as it arrives; what went wrong is raised."""
-    from bythebook.agent.events import Done, Failed, Token
-
     # One less than there is: in the last column a terminal breaks the line by itself.
     width = min(out().width - 1, WIDTH) if sys.stdout.isatty() else sys.maxsize
     writer = LineWrapper(width)
@@ -102,8 +135,6 @@ async def show(events: AsyncIterator[Event], verbose: bool, opening: str = "") -
 
 def _activity(event: Event) -> str:
     """What goes on from this event on, where that may take long."""
-    from bythebook.agent.events import Retrieved, StateChanged
-
     match event:
         case StateChanged("processing"):
             return "Reading the question …"
@@ -114,10 +145,6 @@ def _activity(event: Event) -> str:
 
 def print_footer(answer: Answer) -> None:
     """The list of sources below the text that was shown already; then what bythebook adds."""
-    from rich.markup import escape
-
-    from bythebook.models.answer import PLACE_INDENT
-
     console = out()
     for line in answer.format_with_sources().removeprefix(answer.text).splitlines():
         if line.startswith(PLACE_INDENT):
@@ -136,8 +163,6 @@ def print_footer(answer: Answer) -> None:
 
 def _print_debug(event: Event, seconds: float) -> None:
     """Debug lines go to stderr."""
-    from bythebook.agent.events import Done, Failed, Retrieved, StateChanged, ToolCalled
-
     lines: list[str] = []
     if isinstance(event, StateChanged):
         lines = [f"state {event.state}"]

@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
-import asyncio
 import sys
 from collections.abc import Collection, Sequence
 from contextlib import AsyncExitStack
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
+from itertools import compress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from bythebook.cli.terminal import out, print_json
+from bythebook.cli.terminal import async_command, open_library, out, print_json
 from bythebook.errors import InputError
+from bythebook.index.sparse import terms
 from bythebook.settings import load_settings
 
 if TYPE_CHECKING:
-    from bythebook.evaluation.decision_quality import LabelledQuestion, Quality, QuestionFolder
+    from bythebook.evaluation.dataset import Folder, Question
+    from bythebook.evaluation.metrics import Quality
     from bythebook.library import Library
     from bythebook.models.chunk import Background
     from bythebook.retrieval.calibration import Calibration
@@ -28,6 +30,8 @@ if TYPE_CHECKING:
 OFF_TOPIC = 60
 # One or two words fit too many books to be off-topic anywhere.
 LEAST_OFF_TOPIC = 3
+# A follow-up of fewer words can't be understood without what was said before.
+LEAST_FOLLOW_UP = 4
 MEASURES = {
     "auroc_near": "AUROC, covered against near misses",
     "auroc_off_topic": "AUROC, covered against off-topic",
@@ -46,11 +50,12 @@ class LabelledSource:
 
     book: str
     library: Library
-    questions: list[LabelledQuestion]
+    questions: list[Question]
     background: Background | None = None
 
 
-def calibrate_command(
+@async_command
+async def calibrate_command(
     sources: Annotated[
         list[str],
         typer.Argument(
@@ -86,20 +91,7 @@ def calibrate_command(
     calibrations.json there to undo it. With several sources, covered questions of one are asked
     of the others too, where they should be refused.
     """
-    asyncio.run(_calibrate(sources, book, _weights(weight or []), balance or [], to, work, json))
-
-
-async def _calibrate(
-    given: list[str],
-    book: str | None,
-    weights: dict[str, float],
-    balance: list[str],
-    to: Path | None,
-    work: Path | None,
-    as_json: bool,
-) -> None:
-    from bythebook.evaluation.decision_quality import measure
-    from bythebook.library import Library
+    from bythebook.evaluation.metrics import measure
     from bythebook.retrieval.calibration import FILE, calibration_for, write_calibration
     from bythebook.retrieval.fitting import example_weights, fit
 
@@ -111,30 +103,31 @@ async def _calibrate(
             "database_url": None,
         }
     )
-    folders, files = _sort(given)
-    sources: dict[str, LabelledSource] = {}
+    weights = _weights(weight or [])
+    folders, files = _sort(sources)
+    labelled: dict[str, LabelledSource] = {}
     async with AsyncExitStack() as opened:
-        library = await opened.enter_async_context(await Library.open(settings))
+        library = await opened.enter_async_context(open_library(settings))
         if folders:
-            passages = await opened.enter_async_context(await Library.open(apart))
+            passages = await opened.enter_async_context(open_library(apart))
             for folder in folders:
-                sources[folder.name] = await _indexed(folder, passages)
+                labelled[folder.book_id] = await _indexed(folder, passages)
         for name, file in files:
-            await _add_file(sources, library, name or book, file)
-        examples = await _ask(list(sources.values()))
+            await _add_file(labelled, library, name or book, file)
+        examples = await _ask(list(labelled.values()))
         before = calibration_for(library.embedder.name, settings.home)
-    fitted = fit(examples, before, _described(examples), weights, balance)
+    fitted = fit(examples, before, _described(examples), weights, balance or [])
     now = [example.coverage(before) for example in examples]
     shares = example_weights(examples, weights)
 
     def figures(coverages: Sequence[float], by: Calibration) -> dict[str, Quality]:
-        measured = {"all": measure(examples, coverages, shares, by)} if len(sources) > 1 else {}
-        for name in sources:
-            own = [i for i, example in enumerate(examples) if example.book == name]
+        measured = {"all": measure(examples, coverages, shares, by)} if len(labelled) > 1 else {}
+        for name in labelled:
+            own = [example.book == name for example in examples]
             measured[name] = measure(
-                [examples[i] for i in own],
-                [coverages[i] for i in own],
-                [shares[i] for i in own],
+                list(compress(examples, own)),
+                list(compress(coverages, own)),
+                list(compress(shares, own)),
                 by,
             )
         return measured
@@ -145,17 +138,8 @@ async def _calibrate(
     }
     file = to or settings.home / FILE
     write_calibration(file, fitted.calibration)
-    if as_json:
-        print_json(
-            {
-                "figures": {
-                    when: {name: asdict(quality) for name, quality in rows.items()}
-                    for when, rows in stages.items()
-                },
-                "calibration": asdict(fitted.calibration),
-                "saved": str(file),
-            }
-        )
+    if json:
+        print_json({"figures": stages, "calibration": fitted.calibration, "saved": str(file)})
     else:
         _show(stages, fitted.calibration)
         sys.stderr.write(f"Saved in {file}.\n")
@@ -174,21 +158,15 @@ def _weights(given: Sequence[str]) -> dict[str, float]:
     return found
 
 
-def _sort(given: Sequence[str]) -> tuple[list[QuestionFolder], list[tuple[str | None, Path]]]:
-    from bythebook.evaluation.decision_quality import QuestionFolder
+def _sort(given: Sequence[str]) -> tuple[list[Folder], list[tuple[str | None, Path]]]:
+    from bythebook.evaluation.dataset import read_folder
 
-    folders: list[QuestionFolder] = []
+    folders: list[Folder] = []
     files: list[tuple[str | None, Path]] = []
     for entry in given:
         name, separator, rest = entry.partition("=")
         if Path(entry).is_dir():
-            folder = QuestionFolder(Path(entry))
-            if not folder.complete:
-                raise InputError(
-                    f"{entry} is not a folder of questions.",
-                    action="Give one with corpus.jsonl.gz, queries.jsonl.gz and qrels.tsv.",
-                )
-            folders.append(folder)
+            folders.append(read_folder(Path(entry)))
         elif separator and not Path(entry).exists():
             files.append((name, Path(rest)))
         else:
@@ -196,29 +174,43 @@ def _sort(given: Sequence[str]) -> tuple[list[QuestionFolder], list[tuple[str | 
     return folders, files
 
 
-async def _indexed(folder: QuestionFolder, library: Library) -> LabelledSource:
-    book = library.settings.home / "books" / folder.name
-    await asyncio.to_thread(folder.write_book, book)
+async def _indexed(folder: Folder, library: Library) -> LabelledSource:
+    from bythebook.evaluation.measuring import ingest_folder
+
+    pages = library.settings.home / "books" / folder.book_id / "book"
     sys.stderr.write(f"Indexing the passages of {folder.name}…\n")
-    await library.ingest(book, book_id=folder.name)
-    indexed = await library.book(folder.name)
-    return LabelledSource(folder.name, library, folder.questions(), indexed.background)
+    book = await ingest_folder(library, folder, pages)
+    return LabelledSource(book.book_id, library, judged_questions(folder), book.background)
+
+
+def judged_questions(folder: Folder) -> list[Question]:
+    """Those of which people could tell whether they are covered, partly too, and that can be
+    understood alone."""
+    found = []
+    for question in folder.questions:
+        covered = question.group == "partial" or question.covered
+        stands_alone = not question.history or _words(question.text) >= LEAST_FOLLOW_UP
+        if covered is not None and stands_alone:
+            found.append(replace(question, covered=covered))
+    return found
+
+
+def _words(text: str) -> int:
+    return len(set(terms(text, "en")))
 
 
 async def _add_file(
     sources: dict[str, LabelledSource], library: Library, book: str | None, file: Path
 ) -> None:
-    from bythebook.evaluation.decision_quality import read_questions
+    from bythebook.evaluation.dataset import read_questions
 
-    questions = read_questions(file)
+    questions = read_questions(file, covered=True)
     if book in sources:
         sources[book].questions += questions
         return
     known = await library.book(book)
-    source = sources.setdefault(
-        known.book_id, LabelledSource(known.book_id, library, [], known.background)
-    )
-    source.questions += questions
+    new = LabelledSource(known.book_id, library, [], known.background)
+    sources.setdefault(known.book_id, new).questions += questions
 
 
 async def _ask(sources: Sequence[LabelledSource]) -> list[Example]:
@@ -227,9 +219,10 @@ async def _ask(sources: Sequence[LabelledSource]) -> list[Example]:
         sys.stderr.write(f"Asking {source.book}…\n")
         for question in source.questions:
             kind: Kind = "covered" if question.covered else "near"
-            if question.off_topic:
+            if not question.covered and question.group == "off-topic":
                 kind = "off-topic"
-            examples += await _asked(source, question.question, kind, question.pages)
+            pages = {gold.page for gold in question.answered_at}
+            examples += await _asked(source, question.text, kind, pages)
         for other in sources:
             if other is not source:
                 for text in _some_covered(other):
@@ -238,12 +231,10 @@ async def _ask(sources: Sequence[LabelledSource]) -> list[Example]:
 
 
 def _some_covered(source: LabelledSource) -> list[str]:
-    from bythebook.index.sparse import terms
-
     texts = [
-        question.question
+        question.text
         for question in source.questions
-        if question.covered and len(set(terms(question.question, "en"))) >= LEAST_OFF_TOPIC
+        if question.covered and _words(question.text) >= LEAST_OFF_TOPIC
     ]
     return texts[:: max(1, len(texts) // OFF_TOPIC)][:OFF_TOPIC]
 

@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
-import asyncio
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from bythebook.cli import book_options
-from bythebook.cli.ask_command import Threshold, TopK, Verbose, how, make_request
-from bythebook.cli.terminal import print_error
+from bythebook.cli.ask_commands import (
+    Book,
+    Threshold,
+    TopK,
+    Verbose,
+    assistant_options,
+    chosen_book,
+    make_request,
+    takes_filters,
+)
+from bythebook.cli.terminal import async_command, open_library, print_error
 from bythebook.errors import BookError, BookNotFound, InputError
 from bythebook.models.conversation import Conversation, ConversationState
 
@@ -94,10 +101,11 @@ GOODBYES = frozenset({"quit", "exit", "q", "/quit", "/exit"})
 HELP = "/sources shows the passages behind the last answer, /reset starts over, quit ends."
 
 
-@book_options.takes_filters
-def chat_command(
+@takes_filters
+@async_command
+async def chat_command(
     *,
-    book: book_options.Book = None,
+    book: Book = None,
     save: Annotated[
         bool, typer.Option("--save", help="Save the conversation, to continue it later.")
     ] = False,
@@ -123,56 +131,49 @@ def chat_command(
     q, Ctrl-C or Ctrl-D ends. Questions may be piped in, one a line.
     """
     request = make_request("chat", "hello", book, top_k, threshold, where)
-    asyncio.run(_chat(how(request), save, session, export, verbose))
-
-
-async def _chat(
-    how: dict[str, Any], save: bool, session: str | None, export: Path | None, verbose: bool
-) -> None:
+    how = assistant_options(request)
     from bythebook.agent.assistant import Assistant
-    from bythebook.cli.book_options import chosen_book
-    from bythebook.library import Library
     from bythebook.threads import Threads
 
-    async with await Library.open() as library, Assistant(library) as assistant:
+    async with open_library() as library, Assistant(library) as assistant:
         threads = Threads(library.engine) if save or session is not None else None
         thread = await kept_thread(threads, session) if threads and session is not None else None
         if thread:
             how["book_id"] = book_of(thread, how["book_id"])
-        book = await chosen_book(library, how["book_id"])
-        how["book_id"] = book.book_id
-        talk = ChatSession(threads, thread, book.book_id)
-        sys.stdout.write(f"{book.title} · {assistant.model_name}\n{HELP}\n{talk.resuming}")
+        about = await chosen_book(library, how["book_id"])
+        how["book_id"] = about.book_id
+        chat = ChatSession(threads, thread, about.book_id)
+        sys.stdout.write(f"{about.title} · {assistant.model_name}\n{HELP}\n{chat.resuming}")
         if thread:
             sys.stdout.write(f"You last asked: {thread.conversation.turns[-1].question}\n")
         sys.stdout.write("\n")
 
         async def write() -> None:
             if export is not None:
-                state = await assistant.state_of(talk.conversation, book.book_id)
+                state = await assistant.state_of(chat.conversation, about.book_id)
                 write_state(export, state)
 
         await write()  # a file that can't be written is told before anything is asked
         try:
-            await _talk(library, assistant, talk, how, verbose)
+            await _converse(library, assistant, chat, how, verbose)
         finally:
             await write()
     sys.stdout.write("Goodbye.\n")
 
 
-async def _talk(
-    library: Library, assistant: Assistant, talk: ChatSession, how: dict[str, Any], verbose: bool
+async def _converse(
+    library: Library, assistant: Assistant, chat: ChatSession, how: dict[str, Any], verbose: bool
 ) -> None:
     from bythebook.cli.answer_view import show
 
     last: Answer | None = None
     while (line := _read_line()) is not None and line.casefold() not in GOODBYES:
         if line == "/reset":
-            talk.start_anew()
+            chat.start_anew()
             last = None
             sys.stdout.write(
-                f"A new conversation begins. {talk.resuming}"
-                if talk.resuming
+                f"A new conversation begins. {chat.resuming}"
+                if chat.resuming
                 else "The conversation is forgotten.\n"
             )
         elif line == "/sources":
@@ -183,9 +184,9 @@ async def _talk(
             sys.stdout.write(f"{HELP}\n")
         else:
             try:
-                events = assistant.stream(line, talk.conversation, **how)
+                events = assistant.stream(line, chat.conversation, **how)
                 last = await show(events, verbose, opening="Agent: ")
-                await talk.keep()
+                await chat.keep()
             except BookError as problem:
                 print_error(problem, as_json=False)
             await library.close_index()  # nobody else could use it while this waits for a person

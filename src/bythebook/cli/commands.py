@@ -10,16 +10,14 @@ import typer
 
 from bythebook import __version__
 from bythebook.cli import (
-    ask_command,
+    ask_commands,
+    book_commands,
     calibrate_command,
     chat_command,
     doctor,
     eval_command,
     gaps_command,
-    ingest_command,
     keys_command,
-    library_commands,
-    search_command,
     service_commands,
     transfer_commands,
 )
@@ -53,20 +51,20 @@ def _main(
 
 
 COMMANDS: dict[str, Callable[..., None]] = {
-    "ingest": ingest_command.ingest_command,
-    "search": search_command.search_command,
-    "ask": ask_command.ask_command,
+    "ingest": book_commands.ingest_command,
+    "search": ask_commands.search_command,
+    "ask": ask_commands.ask_command,
     "chat": chat_command.chat_command,
     "serve": service_commands.serve_command,
     "worker": service_commands.worker_command,
     "mcp": service_commands.mcp_command,
-    "books": library_commands.books_command,
-    "jobs": library_commands.jobs_command,
+    "books": book_commands.books_command,
+    "jobs": book_commands.jobs_command,
     "gaps": gaps_command.gaps_command,
     "migrate": transfer_commands.migrate_command,
     "calibrate": calibrate_command.calibrate_command,
     "doctor": doctor.doctor_command,
-    "demo": ask_command.demo_command,
+    "demo": ask_commands.demo_command,
     "eval": eval_command.eval_command,
     "export": transfer_commands.export_command,
     "import": transfer_commands.import_command,

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-import asyncio
-from dataclasses import asdict
-from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from bythebook.cli.terminal import out, print_json
+from bythebook.cli.terminal import async_command, out, print_json
 from bythebook.errors import BookError, StoreError
-from bythebook.evaluation.examine_model import GUIDE, DoctorReport, examine_model
+from bythebook.models.values import shown_address
+from bythebook.settings import load_settings
 
 if TYPE_CHECKING:
     from bythebook.agent.assistant import Assistant
     from bythebook.agent.events import Event
     from bythebook.library import Library
+    from bythebook.models.service_health import DoctorReport
     from bythebook.server.platforms.chats import Platform
 
 
@@ -42,24 +41,22 @@ async def examine_workflow(report: DoctorReport, library: Library, book_id: str)
         return steps[name]
 
     async with Assistant(library, quoting) as assistant:
-
-        async def ask() -> str:
-            return await _ask_headings(assistant, library, book_id, steps)
-
-        async def refuse() -> str:
-            answer = await assistant.ask(UNCOVERED, book_id=book_id)
-            if not answer.refused:
-                raise BookError(
-                    "A question that no book covers was answered.",
-                    action="Please report this with the output of `bythebook ask -v`.",
-                )
-            return f"{UNCOVERED!r} is refused"
-
-        if await report.check("workflow: query", ask):
+        asking = _ask_headings(assistant, library, book_id, steps)
+        if await report.check("workflow: query", asking):
             for name in ("tool call", "context", "cited answer"):
-                await report.check(f"workflow: {name}", partial(seen, name))
-            await report.check("workflow: refusal", refuse)
+                await report.check(f"workflow: {name}", seen(name))
+            await report.check("workflow: refusal", _ask_uncovered(assistant, book_id))
     return steps.get("answered")
+
+
+async def _ask_uncovered(assistant: Assistant, book_id: str) -> str:
+    answer = await assistant.ask(UNCOVERED, book_id=book_id)
+    if not answer.refused:
+        raise BookError(
+            "A question that no book covers was answered.",
+            action="Please report this with the output of `bythebook ask -v`.",
+        )
+    return f"{UNCOVERED!r} is refused"
 
 
 async def _ask_headings(
@@ -100,7 +97,8 @@ def _note(event: Event, steps: dict[str, str]) -> None:
         )
 
 
-def doctor_command(
+@async_command
+async def doctor_command(
     repair: Annotated[
         bool,
         typer.Option("--repair", help="Rebuild a damaged embedded index from what is readable."),
@@ -113,9 +111,9 @@ def doctor_command(
     language model is asked a real question, which costs three or four calls and takes at most six
     minutes. Each failure says what to do; a note is something that works but could be better.
     """
-    report = asyncio.run(examine(repair))
+    report = await examine(repair)
     if json:
-        print_json([asdict(check) for check in report.checks])
+        print_json(report.checks)
     else:
         _print(report)
     if not all(check.ok for check in report.checks):
@@ -129,16 +127,15 @@ def _print(report: DoctorReport) -> None:
         mark = "[red]failed[/red]" if not check.ok else "[green]ok[/green]    "
         if check.ok and check.action:
             mark = "[yellow]note[/yellow]  "
-        told = escape(f"{check.name}: {check.message}")
-        out().print(f"{mark}  {told}", style="" if check.ok else "bold")
+        line = escape(f"{check.name}: {check.message}")
+        out().print(f"{mark}  {line}", style="" if check.ok else "bold")
         if check.action:
             out().print(f"        {escape(check.action)}")
 
 
 async def examine(repair: bool = False) -> DoctorReport:
     from bythebook.library import Library
-    from bythebook.models.values import shown_address
-    from bythebook.settings import load_settings
+    from bythebook.models.service_health import DoctorReport
 
     report = DoctorReport()
     opened: list[Library] = []
@@ -155,8 +152,9 @@ async def examine(repair: bool = False) -> DoctorReport:
             f"{jobs[0].status} ({jobs[0].book_id})" if jobs else "none yet"
         )
 
+    usable = await report.check("settings", settings())
     try:
-        if await report.check("settings", settings) and await report.check("database", database):
+        if usable and await report.check("database", database()):
             await _examine_library(report, opened[0], repair)
     finally:
         for library in opened:
@@ -178,9 +176,6 @@ async def _examine_library(report: DoctorReport, library: Library, repair: bool)
             found = await opened.read("Does the reader work?", "Yes, the reader works.")
         return f"built-in, gives {found.answers:.2f} of a passage that answers"
 
-    async def rebuilt() -> str:
-        return await library.repair_index()
-
     async def index() -> str:
         info = await library.index_info()
         if not info.healthy:
@@ -195,14 +190,16 @@ async def _examine_library(report: DoctorReport, library: Library, repair: bool)
             return f"the language model {library.settings.openai_model}, tested below"
         return f"built-in, which quotes the book; {GUIDE} says how a language model writes instead"
 
-    working = await report.check("embedder", embedder)
-    await report.check("reader", reader)
-    await report.check("answerer", answerer)
+    from bythebook.evaluation.examine_model import GUIDE, examine_model
+
+    working = await report.check("embedder", embedder())
+    await report.check("reader", reader())
+    await report.check("answerer", answerer())
     await _examine_platforms(report, library)
     if repair:
-        await report.check("repair", rebuilt)
+        await report.check("repair", library.repair_index())
     asked: tuple[str, str] | None = None
-    if await report.check("index", index):
+    if await report.check("index", index()):
         asked = await _examine_books(report, library, working)
     if library.settings.uses_language_model:
         await examine_model(report, library, asked)
@@ -214,11 +211,7 @@ async def _examine_books(
     """A book and a question that it answers, if there is one."""
     asked: tuple[str, str] | None = None
     for book in await library.books():
-
-        async def complete(book_id: str = book.book_id) -> str:
-            return await _examine_book(library, book_id)
-
-        whole = await report.check(f"book {book.book_id}", complete)
+        whole = await report.check(f"book {book.book_id}", _examine_book(library, book.book_id))
         if whole and working and book.total_chunks:
             question = await examine_workflow(report, library, book.book_id)
             asked = asked or ((book.book_id, question) if question else None)
@@ -227,19 +220,21 @@ async def _examine_books(
 
 async def _examine_platforms(report: DoctorReport, library: Library) -> None:
     """Those that are configured; whether they reach the service, only they know."""
-    from bythebook.server.platforms.chats import NEEDS, books_asked, is_configured
+    from bythebook.server.platforms.chats import NEEDS
 
     for platform, names in NEEDS.items():
-
-        async def connected(platform: Platform = platform) -> str:
-            is_configured(library.settings, platform)
-            books = books_asked(library.settings, platform)
-            for book_id in books:
-                await library.book(book_id)
-            return f"configured, asks {', '.join(books) or 'the default book'}"
-
         if any(getattr(library.settings, name) is not None for name in names):
-            await report.check(platform, connected)
+            await report.check(platform, _examine_platform(library, platform))
+
+
+async def _examine_platform(library: Library, platform: Platform) -> str:
+    from bythebook.server.platforms.chats import books_asked, is_configured
+
+    is_configured(library.settings, platform)
+    books = books_asked(library.settings, platform)
+    for book_id in books:
+        await library.book(book_id)
+    return f"configured, asks {', '.join(books) or 'the default book'}"
 
 
 async def _examine_book(library: Library, book_id: str) -> str:

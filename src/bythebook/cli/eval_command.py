@@ -4,20 +4,30 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from collections.abc import Callable
+from contextlib import nullcontext
+from functools import partial
+from json import dumps
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from bythebook.cli.terminal import out, print_json, say, steps
+from bythebook.cli.terminal import async_command, open_library, out, print_json, say, steps
 from bythebook.errors import InputError
+from bythebook.files import write_named
+from bythebook.settings import load_settings
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from bythebook.evaluation.charts import Card
     from bythebook.evaluation.measuring import Measured
 
+COLOURS = {"good": "green", "poor": "yellow", "none": "dim"}
 
-def eval_command(
+
+@async_command
+async def eval_command(
     source: Annotated[
         Path | None,
         typer.Argument(
@@ -70,17 +80,23 @@ def eval_command(
     """
     if grounding is not None:
         _check_not_combined("--grounding", source=source, book=book, off_topic=off_topic)
-        _measure_grounding(grounding, limit, report, as_json=json)
+        await _measure_grounding(grounding, limit, report, as_json=json)
     elif make_questions:
         _check_not_combined("--make-questions", off_topic=off_topic, report=report)
-        _write_questions(book, source, limit, as_json=json)
+        await _write_questions(book, source, limit, as_json=json)
     elif source is None and book is None:
         raise InputError(
             "There is nothing to measure.",
             action="Give a folder of questions, or --book ID. See `bythebook eval --help`.",
         )
     else:
-        measured = asyncio.run(_measure(source, book, limit, off_topic, work))
+        from bythebook.evaluation.measuring import measure_book, measure_folder
+
+        with steps() as on_step:
+            if book is None and source is not None:
+                measured = await measure_folder(source, limit, off_topic, work, on_step)
+            else:
+                measured = await measure_book(book, source, limit, off_topic, on_step)
         _print_result(measured, report, details, as_json=json)
 
 
@@ -91,21 +107,7 @@ def _check_not_combined(option: str, **others: object) -> None:
             raise InputError(f"{option} and {other} can't be combined.", action="Leave one out.")
 
 
-async def _measure(
-    source: Path | None, book: str | None, limit: int | None, off_topic: Path | None,
-    work: Path | None,
-) -> Measured:  # fmt: skip
-    from bythebook.evaluation.measuring import measure_book, measure_folder
-
-    with steps() as on_step:
-        if book is None and source is not None:
-            return await measure_folder(source, limit, off_topic, work, on_step)
-        return await measure_book(book, source, limit, off_topic, on_step)
-
-
 def _print_result(measured: Measured, report: Path | None, details: bool, as_json: bool) -> None:
-    from bythebook.evaluation.figures import told
-
     document = measured.document()
     if report is not None:
         from bythebook.evaluation.report import write_report
@@ -114,26 +116,23 @@ def _print_result(measured: Measured, report: Path | None, details: bool, as_jso
     if as_json:
         if details:
             asked = (*measured.outcomes, *measured.off_topic)
-            document["questions"] = [told(outcome) for outcome in asked]
+            document["questions"] = [outcome.details() for outcome in asked]
         print_json(document)
     else:
         show(document)
 
 
-def _measure_grounding(file: Path, limit: int | None, report: Path | None, as_json: bool) -> None:
-    from bythebook.evaluation.sentence_check import Judged, check_figures, judge_file
+async def _measure_grounding(
+    file: Path, limit: int | None, report: Path | None, as_json: bool
+) -> None:
+    from bythebook.evaluation.sentence_check import check_figures, judge_file
     from bythebook.reader.reader import Reader
-    from bythebook.settings import load_settings
 
-    async def judge(on_row: Callable[[int, int], None]) -> list[Judged]:
-        settings = load_settings()
-        if settings.reader == "off":
-            return await judge_file(file, None, limit, on_row)
-        async with Reader.open(settings) as reader:
-            return await judge_file(file, reader, limit, on_row)
-
-    with steps() as on_step:
-        judged = asyncio.run(judge(lambda done, all: on_step("Checking", done, all)))
+    settings = load_settings()
+    opened = nullcontext() if settings.reader == "off" else Reader.open(settings)
+    async with opened as reader:
+        with steps() as on_step:
+            judged = await judge_file(file, reader, limit, partial(on_step, "Checking"))
     document: dict[str, Any] = {"file": file.name, **check_figures(judged)}
     if report is not None:
         from bythebook.evaluation.report import write_check_report
@@ -145,71 +144,61 @@ def _measure_grounding(file: Path, limit: int | None, report: Path | None, as_js
         show_check(document)
 
 
-def _write_questions(book: str | None, to: Path | None, limit: int | None, as_json: bool) -> None:
-    from bythebook.evaluation.question_maker import write_lines
+async def _write_questions(
+    book: str | None, to: Path | None, limit: int | None, as_json: bool
+) -> None:
+    from bythebook.evaluation.question_maker import DEFAULT_QUESTIONS, make_questions
 
-    if to is not None and to.exists():
+    if to is not None and await asyncio.to_thread(to.exists):
         raise InputError(
             f"{to} is already there.", action="Name another file, or remove it if it is not needed."
         )
-    book_id, lines = asyncio.run(_make_questions(book, limit))
-    if as_json:
-        print_json(lines)
-    elif to is None:
-        sys.stdout.write(write_lines(lines))
-    else:
-        try:
-            to.write_text(write_lines(lines), encoding="utf-8")
-        except OSError as problem:
-            raise InputError(
-                f"{to} can't be written: {problem.strerror}.", action="Name another file."
-            ) from problem
-        covered = sum(line["covered"] for line in lines)
-        say(f"Wrote {covered} covered and {len(lines) - covered} uncovered questions to {to}.")
-        say(f"Correct them by hand, then run `bythebook eval --book {book_id} {to}`.")
-
-
-async def _make_questions(book: str | None, limit: int | None) -> tuple[str, list[dict[str, Any]]]:
-    from bythebook.evaluation.question_maker import DEFAULT_QUESTIONS, make_questions
-    from bythebook.library import Library
-
-    async with await Library.open() as library:
+    async with open_library() as library:
         info = await library.book(book)
         with steps() as on_step:
-            lines = await make_questions(
+            questions = await make_questions(
                 library,
                 info,
                 limit or DEFAULT_QUESTIONS,
-                on_step=lambda done, all: on_step("Wording", done, all),
+                on_step=partial(on_step, "Wording"),
                 on_problem=say,
             )
-    return info.book_id, lines
+    lines = [question.model_dump(exclude_defaults=True) for question in questions]
+    text = "".join(dumps(line, ensure_ascii=False) + "\n" for line in lines)
+    if as_json:
+        print_json(lines)
+    elif to is None:
+        sys.stdout.write(text)
+    else:
+        write_named(to, text.encode("utf-8"), action="Name another file.")
+        covered = sum(line["covered"] for line in lines)
+        say(f"Wrote {covered} covered and {len(lines) - covered} uncovered questions to {to}.")
+        say(f"Correct them by hand, then run `bythebook eval --book {info.book_id} {to}`.")
 
 
 def show(document: dict[str, Any]) -> None:
     """The figures as a table, with what is required beside them."""
     from rich.markup import escape
-    from rich.table import Table
 
     from bythebook.evaluation.charts import cards_of, lead
 
-    table = Table(box=None, show_header=False, padding=(0, 2, 0, 0))
-    colours = {"good": "green", "poor": "yellow", "none": "dim"}
-    for card in cards_of(document):
-        state = f"[{colours[card.kind]}]{card.state}[/]" if card.state else ""
-        table.add_row(card.value, card.name, state, f"[dim]{card.wish}[/]")
     out().print(f"[bold]{escape(document['set'])}[/bold]  {escape(lead(document))}\n")
-    out().print(table)
+    _show_cards(cards_of(document))
 
 
 def show_check(document: dict[str, Any]) -> None:
-    from rich.table import Table
-
     from bythebook.evaluation.charts import check_cards
 
     counts = document["counts"]
-    table = Table(box=None, show_header=False, padding=(0, 2, 0, 0))
-    for card in check_cards(document):
-        table.add_row(card.value, card.name, f"[dim]{card.wish}[/]")
     out().print(f"{counts['faithful']} faithful answers, {counts['other']} others\n")
+    _show_cards(check_cards(document))
+
+
+def _show_cards(cards: Sequence[Card]) -> None:
+    from rich.table import Table
+
+    table = Table(box=None, show_header=False, padding=(0, 2, 0, 0))
+    for card in cards:
+        state = f"[{COLOURS[card.kind]}]{card.state}[/]" if card.state else ""
+        table.add_row(card.value, card.name, state, f"[dim]{card.wish}[/]")
     out().print(table)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import sys
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -10,8 +9,10 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from bythebook.cli.terminal import err, out, print_json
+from bythebook.cli.terminal import async_command, err, open_library, out, print_json
 from bythebook.errors import InputError
+from bythebook.files import write_named
+from bythebook.models.values import counted
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator
@@ -34,7 +35,8 @@ KINDS = {
 }
 
 
-def gaps_command(
+@async_command
+async def gaps_command(
     book: Annotated[str | None, typer.Option("--book", help="Only questions of this book.")] = None,
     days: Annotated[
         int | None,
@@ -68,7 +70,7 @@ def gaps_command(
                 action="Leave them out, or leave out --summary and --mail.",
                 details={"field": "--summary"},
             )
-        asyncio.run(_summary(book, days, json, mail))
+        await _summary(book, days, json, mail)
         return
     if json and csv is not None:
         raise InputError(
@@ -76,40 +78,27 @@ def gaps_command(
             action="Leave out --json or --csv.",
             details={"field": "--csv"},
         )
-    asyncio.run(_gaps(book, days or DAYS, limit, outcome, json, csv))
-
-
-async def _gaps(
-    book_id: str | None,
-    days: int,
-    limit: int,
-    outcome: GapChoice | None,
-    as_json: bool,
-    file: Path | None,
-) -> None:
-    async with _opened(book_id) as gaps:
-        books = None if book_id is None else (book_id,)
-        found = await gaps.find(days, limit, books=books, choice=outcome)
-    if as_json:
-        print_json(found.model_dump(mode="json"))
-    elif file is not None:
-        _write(found, file)
+    async with _opened(book) as (gaps, books):
+        found = await gaps.find(days or DAYS, limit, books=books, choice=outcome)
+    if json:
+        print_json(found)
+    elif csv is not None:
+        _write(found, csv)
     else:
         _show(found, gaps.questions.are_kept, outcome)
 
 
 async def _summary(book_id: str | None, days: int | None, as_json: bool, file: Path | None) -> None:
-    from bythebook.gap_summary import SUMMARY_DAYS, as_mail, as_text, summarise
+    from bythebook.gaps import SUMMARY_DAYS, as_mail, as_text, summarise
 
-    async with _opened(book_id) as gaps:
-        books = None if book_id is None else (book_id,)
+    async with _opened(book_id) as (gaps, books):
         found = await summarise(gaps, days or SUMMARY_DAYS, books=books)
     found.book_id = book_id
     if file is not None:
         _put(file, as_mail(found), "--mail")
         sys.stderr.write(f"Wrote the summary to {file}.\n")
     if as_json:
-        print_json(found.model_dump(mode="json"))
+        print_json(found)
     elif not gaps.questions.are_kept:
         _say_not_kept()
     elif file is None:
@@ -117,29 +106,24 @@ async def _summary(book_id: str | None, days: int | None, as_json: bool, file: P
 
 
 @asynccontextmanager
-async def _opened(book_id: str | None) -> AsyncIterator[Gaps]:
+async def _opened(book_id: str | None) -> AsyncIterator[tuple[Gaps, tuple[str] | None]]:
     from bythebook.gaps import Gaps
-    from bythebook.library import Library
     from bythebook.questions import Questions
 
-    async with await Library.open() as library:
+    async with open_library() as library:
         if book_id is not None:
             await library.book(book_id)
         settings = library.settings
         questions = Questions(library.engine, settings.keep_questions_days)
         with err().status("Comparing questions …"):
-            yield Gaps(questions, threads=settings.embedding_threads)
+            yield (
+                Gaps(questions, threads=settings.embedding_threads),
+                (book_id,) if book_id else None,
+            )
 
 
 def _put(file: Path, content: bytes, option: str) -> None:
-    try:
-        file.write_bytes(content)
-    except OSError as problem:
-        raise InputError(
-            f"{file} can't be written: {problem.strerror or problem}.",
-            action=f"Give another file to {option}.",
-            details={"field": option},
-        ) from problem
+    write_named(file, content, action=f"Give another file to {option}.", field=option)
 
 
 def _write(found: GapReport, file: Path) -> None:
@@ -151,7 +135,7 @@ def _write(found: GapReport, file: Path) -> None:
         return
     # The mark at the beginning tells Excel that it is UTF-8.
     _put(file, text.encode("utf-8-sig"), "--csv")
-    sys.stderr.write(f"Wrote {_counted(len(found.gaps), 'gap')} to {file}.\n")
+    sys.stderr.write(f"Wrote {counted(len(found.gaps), 'gap')} to {file}.\n")
 
 
 def _say_not_kept() -> None:
@@ -166,7 +150,7 @@ def _show(found: GapReport, are_kept: bool, outcome: GapChoice | None) -> None:
         _say_not_kept()
         return
     if not found.gaps:
-        out().print(f"Nothing was {KINDS[outcome]} in {_counted(found.days, 'day')}.")
+        out().print(f"Nothing was {KINDS[outcome]} in {counted(found.days, 'day')}.")
         return
     from rich.table import Column, Table
 
@@ -177,8 +161,8 @@ def _show(found: GapReport, are_kept: bool, outcome: GapChoice | None) -> None:
     out().print(table)
     more = f"; shown are {len(found.gaps)}, see --limit" if len(found.gaps) < found.groups else ""
     out().print(
-        f"{_counted(found.questions, 'question')} in {_counted(found.days, 'day')}, "
-        f"{_counted(found.groups, 'gap')}{more}."
+        f"{counted(found.questions, 'question')} in {counted(found.days, 'day')}, "
+        f"{counted(found.groups, 'gap')}{more}."
     )
     if found.left_out:
         out().print(f"The oldest {found.left_out} are left out; use fewer --days to see all.")
@@ -192,10 +176,10 @@ def _lines(gap: Gap) -> Iterator[str]:
     for wording in further:
         yield f"  also: {escape(wording)}"
     if rest := gap.different - 1 - len(further):
-        yield f"  and {_counted(rest, 'other wording')}"
+        yield f"  and {counted(rest, 'other wording')}"
     kinds = [(gap.refused, "refused"), (gap.low, "with low confidence")]
     facts = [f"{count:,} {kind}" for count, kind in kinds if count]
-    facts += [f"in {_counted(gap.sessions, 'session')}", f"last asked {gap.last_asked:%Y-%m-%d}"]
+    facts += [f"in {counted(gap.sessions, 'session')}", f"last asked {gap.last_asked:%Y-%m-%d}"]
     yield f"[dim]{', '.join(facts)}; {escape(gap.book_id)}[/dim]"
     if thumbs := ", ".join(f"{n} {way}" for n, way in ((gap.up, "up"), (gap.down, "down")) if n):
         reasons = [f"“{escape(reason)}”" for reason in gap.reasons[:SHOWN_REASONS]]
@@ -204,7 +188,3 @@ def _lines(gap: Gap) -> Iterator[str]:
         yield f"nearest: {escape(gap.nearest.title)}"
         if gap.nearest.url:
             yield escape(gap.nearest.url)
-
-
-def _counted(count: int, thing: str) -> str:
-    return f"{count:,} {thing}{'' if count == 1 else 's'}"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import re
 import sys
 from datetime import UTC, date, datetime, time, timedelta
@@ -10,14 +9,14 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
-from bythebook.cli.terminal import out, print_json, say
+from bythebook.cli.terminal import async_command, open_library, out, print_json, say
 from bythebook.errors import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from bythebook.keys import ApiKey, Scope
     from bythebook.library import Library
-    from bythebook.models.key import ApiKey, Scope
 
 
 app = typer.Typer(help="Create, list and revoke keys for the service.", no_args_is_help=True)
@@ -29,7 +28,8 @@ Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 
 
 @app.command()
-def create(
+@async_command
+async def create(
     name: Annotated[str, typer.Argument(help="Who or what will use the key.")],
     scope: Annotated[
         list[str] | None,
@@ -75,45 +75,18 @@ def create(
         )
     scopes = cast("Sequence[Scope]", scope or (("chat",) if publishable else DEFAULT_SCOPES))
     origins = (origin or []) if publishable else None
-    asyncio.run(_create(name, scopes, book or None, expires_at, origins, json))
-
-
-@app.command("list")
-def list_keys(json: Json = False) -> None:
-    """List the keys, newest first, without their secrets."""
-    asyncio.run(_list(json))
-
-
-@app.command()
-def revoke(
-    key: Annotated[str, typer.Argument(help="Id of the key, or its name if only one has it.")],
-    json: Json = False,
-) -> None:
-    """Revoke a key. It stops working at once."""
-    asyncio.run(_revoke(key, json))
-
-
-async def _create(
-    name: str,
-    scopes: Sequence[Scope],
-    books: list[str] | None,
-    expires_at: datetime | None,
-    origins: list[str] | None,
-    as_json: bool,
-) -> None:
     from bythebook.keys import Keys
-    from bythebook.library import Library
 
-    async with await Library.open() as library:
-        for book_id in books or ():
+    async with open_library() as library:
+        for book_id in book or ():
             await library.book(book_id)  # a key for a misspelt book would open nothing
         keys = Keys(library.engine)
-        draft = keys.draft(name, scopes, books, expires_at, origins)
+        draft = keys.draft(name, scopes, book or None, expires_at, origins)
         if not await keys.exist():
             _confirm_first_key()
         key, text = await keys.add(draft)
         example = await _example_request(library, key)
-    if as_json:
+    if json:
         print_json({**key.model_dump(mode="json"), "key": text})
         return
     # The key alone on stdout, so that a script can take it from there.
@@ -130,25 +103,16 @@ async def _create(
     say(f"\nTry it while `bythebook serve` runs, with the key in place of KEY:\n\n{example}")
 
 
-def _confirm_first_key() -> None:
-    """A person is asked; a script would wait for ever."""
-    say(
-        "This is the first key. From now on the service asks everybody for one, the page on this "
-        "machine too: paste a key there when it asks, an admin's for /admin. There is no way back "
-        "in this data folder."
-    )
-    if sys.stdin.isatty() and sys.stderr.isatty():
-        typer.confirm("Make it?", default=True, abort=True, err=True)
-
-
-async def _list(as_json: bool) -> None:
+@app.command("list")
+@async_command
+async def list_keys(json: Json = False) -> None:
+    """List the keys, newest first, without their secrets."""
     from bythebook.keys import Keys
-    from bythebook.library import Library
 
-    async with await Library.open() as library:
+    async with open_library() as library:
         known = await Keys(library.engine).list()
-    if as_json:
-        print_json([key.model_dump(mode="json") for key in known])
+    if json:
+        print_json(known)
         return
     if not known:
         out().print("There are no keys. Create one with `bythebook keys create NAME`.")
@@ -172,16 +136,32 @@ async def _list(as_json: bool) -> None:
     out().print(table)
 
 
-async def _revoke(key_id: str, as_json: bool) -> None:
+@app.command()
+@async_command
+async def revoke(
+    key: Annotated[str, typer.Argument(help="Id of the key, or its name if only one has it.")],
+    json: Json = False,
+) -> None:
+    """Revoke a key. It stops working at once."""
     from bythebook.keys import Keys
-    from bythebook.library import Library
 
-    async with await Library.open() as library:
-        key = await Keys(library.engine).revoke(key_id)
-    if as_json:
-        print_json(key.model_dump(mode="json"))
+    async with open_library() as library:
+        revoked = await Keys(library.engine).revoke(key)
+    if json:
+        print_json(revoked)
     else:
-        typer.echo(f"The key {key.name} (id {key.key_id}) is revoked.")
+        typer.echo(f"The key {revoked.name} (id {revoked.key_id}) is revoked.")
+
+
+def _confirm_first_key() -> None:
+    """A person is asked; a script would wait for ever."""
+    say(
+        "This is the first key. From now on the service asks everybody for one, the page on this "
+        "machine too: paste a key there when it asks, an admin's for /admin. There is no way back "
+        "in this data folder."
+    )
+    if sys.stdin.isatty() and sys.stderr.isatty():
+        typer.confirm("Make it?", default=True, abort=True, err=True)
 
 
 async def _example_request(library: Library, key: ApiKey) -> str:

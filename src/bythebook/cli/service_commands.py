@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from bythebook.cli.terminal import async_command, open_library
 from bythebook.settings import load_settings
+from bythebook.tracing import sending_traces
 
 if TYPE_CHECKING:
     from bythebook.models.job import IngestionJob
@@ -53,9 +55,9 @@ async def _serve(settings: Settings, sample: bool, make_key: bool) -> None:
 
 
 async def _ingest_sample(settings: Settings) -> None:
-    from bythebook.library import Library, sample_book
+    from bythebook.library import sample_book
 
-    async with await Library.open(settings) as library:
+    async with open_library(settings) as library:
         if not await library.books():
             sys.stderr.write("Reading the sample book …\n")
             await library.ingest(sample_book())
@@ -63,9 +65,8 @@ async def _ingest_sample(settings: Settings) -> None:
 
 async def _make_first_key(settings: Settings) -> None:
     from bythebook.keys import Keys
-    from bythebook.library import Library
 
-    async with await Library.open(settings) as library:
+    async with open_library(settings) as library:
         keys = Keys(library.engine)
         if await keys.usable():
             return
@@ -85,23 +86,19 @@ def _say_ready(server: Server) -> None:
     )
 
 
-def worker_command(
+@async_command
+async def worker_command(
     concurrency: Annotated[
         int, typer.Option(min=1, max=32, help="Shares of books to work on at once, 1 to 32.")
     ] = 2,
 ) -> None:
     """Read the books that services queue, until stopped. Needs PostgreSQL and a Qdrant server."""
-    asyncio.run(_work(load_settings(), concurrency))
-
-
-async def _work(settings: Settings, concurrency: int) -> None:
-    from bythebook.library import Library
     from bythebook.server.logs import configure_logging
     from bythebook.server.webhook import bring_up_to_date
-    from bythebook.tracing.sending import sending_traces
     from bythebook.workers.rereading import rereading
     from bythebook.workers.shared_worker import check_shared, work
 
+    settings = load_settings()
     check_shared(settings)
     configure_logging(settings)
     stop = asyncio.Event()
@@ -115,14 +112,15 @@ async def _work(settings: Settings, concurrency: int) -> None:
 
     async with (
         sending_traces(settings.tracing, settings.otlp_endpoint, settings.service_name),
-        await Library.open(settings) as library,
+        open_library(settings) as library,
         rereading(library),
     ):
         sys.stderr.write("bythebook worker waits for jobs.\n")
         await work(library, concurrency, stop, before)
 
 
-def mcp_command(
+@async_command
+async def mcp_command(
     book: Annotated[
         str | None, typer.Option("--book", help="Id of the book to use when none is named.")
     ] = None,
@@ -135,4 +133,4 @@ def mcp_command(
     configure_logging(settings)
     # The thread that waits for input can't be woken; nothing is written that could be left half.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
-    asyncio.run(serve_stdio(settings, book))
+    await serve_stdio(settings, book)

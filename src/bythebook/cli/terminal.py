@@ -4,22 +4,43 @@ from __future__ import annotations
 
 import asyncio
 import json
-import logging
-import re
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from functools import cache
-from itertools import count
-from typing import TYPE_CHECKING, Any
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from functools import cache, wraps
+from typing import TYPE_CHECKING, Any, ParamSpec
 
 from pydantic import ValidationError
+from pydantic_core import to_jsonable_python
 
 from bythebook.errors import BookError, InputError
-from bythebook.index.sparse import terms
 
 if TYPE_CHECKING:
     from rich.console import Console
+    from rich.progress import Progress, ProgressColumn
+
+    from bythebook.library import Library
+    from bythebook.settings import Settings
+
+P = ParamSpec("P")
+
+
+def async_command(command: Callable[P, Coroutine[Any, Any, None]]) -> Callable[P, None]:
+    """Typer calls commands without a loop."""
+
+    @wraps(command)
+    def run(*args: P.args, **kwargs: P.kwargs) -> None:
+        asyncio.run(command(*args, **kwargs))
+
+    return run
+
+
+@asynccontextmanager
+async def open_library(settings: Settings | None = None) -> AsyncIterator[Library]:
+    from bythebook.library import Library  # slow to import, and not needed for --help
+
+    async with await Library.open(settings) as library:
+        yield library
 
 
 @cache
@@ -44,7 +65,8 @@ def say(line: str) -> None:
 
 def print_json(document: Any) -> None:
     """Exactly one JSON document on stdout."""
-    sys.stdout.write(json.dumps(document, ensure_ascii=False, indent=2) + "\n")
+    plain = to_jsonable_python(document)
+    sys.stdout.write(json.dumps(plain, ensure_ascii=False, indent=2) + "\n")
 
 
 def print_error(problem: BookError, as_json: bool) -> None:
@@ -81,11 +103,7 @@ def input_error(problem: ValidationError, names: dict[str, str], command: str) -
 
 
 @contextmanager
-def steps() -> Iterator[Callable[[str, int, int], None]]:
-    """A progress bar on a terminal; elsewhere nothing."""
-    if not sys.stderr.isatty():
-        yield lambda _what, _done, _all: None
-        return
+def progress_bar(*further: ProgressColumn) -> Iterator[Progress]:
     from rich.progress import (
         BarColumn,
         MofNCompleteColumn,
@@ -94,13 +112,19 @@ def steps() -> Iterator[Callable[[str, int, int], None]]:
         TimeRemainingColumn,
     )
 
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeRemainingColumn(),
-    )
+    name = TextColumn("{task.description}")
+    columns = (name, BarColumn(), MofNCompleteColumn(), *further, TimeRemainingColumn())
     with Progress(*columns, console=err(), transient=True) as progress:
+        yield progress
+
+
+@contextmanager
+def steps() -> Iterator[Callable[[str, int, int], None]]:
+    """A progress bar on a terminal; elsewhere nothing."""
+    if not sys.stderr.isatty():
+        yield lambda _what, _done, _all: None
+        return
+    with progress_bar() as progress:
         tasks = {}
 
         def show(what: str, done: int, all: int) -> None:
@@ -109,58 +133,3 @@ def steps() -> Iterator[Callable[[str, int, int], None]]:
             progress.update(tasks[what], completed=done, total=all)
 
         yield show
-
-
-class StatusLine(logging.Handler):
-    """A line on a terminal that says what is being done, and for how many seconds; elsewhere
-    nothing. It is removed at the end, and for warnings."""
-
-    def __init__(self) -> None:
-        super().__init__(logging.WARNING)
-        self._shown = ""
-        self._counting: asyncio.Task[None] | None = None
-
-    def show(self, what: str) -> None:
-        self.end()
-        if sys.stderr.isatty():
-            self._counting = asyncio.create_task(self._count(what))
-
-    def emit(self, record: logging.LogRecord) -> None:
-        self.end()
-        sys.stderr.write(f"{record.getMessage()}\n")
-
-    def end(self) -> None:
-        if self._counting is not None:
-            self._counting.cancel()
-            self._counting = None
-            self._show("")
-
-    async def _count(self, what: str) -> None:
-        for seconds in count():
-            self._show(f"{what} {seconds} s" if seconds else what)
-            await asyncio.sleep(1)
-
-    def _show(self, line: str) -> None:
-        sys.stderr.write("\r" + " " * len(self._shown) + "\r" + line)
-        sys.stderr.flush()
-        self._shown = line
-
-
-LINES = 4
-WIDTH = 400
-HEADING = re.compile(r"^#{1,6}\s")
-
-
-def snippet(text: str, question: str, language: str) -> str:
-    """A few lines around the best one; headings are already shown above it."""
-    wanted = set(terms(question, language))
-    lines = [line for line in text.splitlines() if line.strip() and not HEADING.match(line)]
-    if not lines:
-        return text
-    hits = [len(wanted & set(terms(line, language))) for line in lines]
-    scores = [sum(hits[i : i + LINES]) + hits[i] for i in range(len(lines))]
-    start = scores.index(max(scores))
-    shown = "\n".join(lines[start : start + LINES])
-    if len(shown) <= WIDTH:
-        return shown
-    return shown[:WIDTH].rsplit(maxsplit=1)[0] + " …"

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from bythebook.cli.terminal import print_json, steps
+from bythebook.cli.terminal import async_command, open_library, print_json, steps
 from bythebook.errors import InputError
 from bythebook.settings import load_settings
 
@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from bythebook.moving.backup import BackupManifest
 
 
-def backup_command(
+@async_command
+async def backup_command(
     file: Annotated[Path, typer.Argument(help="File to write, such as monday.backup.")],
     json: Annotated[bool, typer.Option("--json", help="Print what was saved as JSON.")] = False,
 ) -> None:
@@ -26,13 +27,18 @@ def backup_command(
 
     The service may be running.
     """
-    manifest = asyncio.run(_back_up(file))
+    from bythebook.moving.backup import back_up
+
+    async with open_library() as library:
+        with steps() as on_step:
+            manifest = await back_up(library, file, on_step)
     _print_manifest(manifest, file, json, "saved to")
     for left_out in manifest.left_out:
         sys.stderr.write(f"Left out, because they were being read: {left_out}\n")
 
 
-def restore_command(
+@async_command
+async def restore_command(
     file: Annotated[Path, typer.Argument(help="File written by `bythebook backup`.")],
     force: Annotated[
         bool,
@@ -47,17 +53,8 @@ def restore_command(
     from bythebook.moving.restore import restore
 
     with steps() as on_step:
-        manifest = asyncio.run(restore(load_settings(), file, force=force, on_step=on_step))
+        manifest = await restore(load_settings(), file, force=force, on_step=on_step)
     _print_manifest(manifest, file, json, "restored from")
-
-
-async def _back_up(file: Path) -> BackupManifest:
-    from bythebook.library import Library
-    from bythebook.moving.backup import back_up
-
-    async with await Library.open() as library:
-        with steps() as on_step:
-            return await back_up(library, file, on_step)
 
 
 def _print_manifest(manifest: BackupManifest, file: Path, as_json: bool, done: str) -> None:
@@ -72,41 +69,20 @@ def _print_manifest(manifest: BackupManifest, file: Path, as_json: bool, done: s
     )
 
 
-def export_command(
+@async_command
+async def export_command(
     book: Annotated[str, typer.Argument(help="Id of the book.")],
     file: Annotated[Path, typer.Argument(help="File to write, such as physics.btb.")],
     json: Annotated[bool, typer.Option("--json", help="Print what was written as JSON.")] = False,
 ) -> None:
     """Write a book with its vectors to one file, to hand out or keep."""
-    asyncio.run(_export(book, file, json))
-
-
-def import_command(
-    file: Annotated[Path, typer.Argument(help="File written by `bythebook export`.")],
-    replace: Annotated[
-        bool, typer.Option("--replace", help="Replace a book with the same id.")
-    ] = False,
-    json: Annotated[bool, typer.Option("--json", help="Print what was read as JSON.")] = False,
-) -> None:
-    """Add a book from a file of `bythebook export`, without embedding it again.
-
-    The embedder must be the same. To update the book later, run `bythebook ingest PATH --book ID`
-    once: the place named in the file is not used.
-    """
-    asyncio.run(_import(file, replace, json))
-
-
-async def _export(book: str, file: Path, as_json: bool) -> None:
-    from bythebook.library import Library
     from bythebook.moving.archive import export_book
 
-    async with await Library.open() as library:
+    async with open_library() as library:
         with steps() as on_step:
-            manifest = await export_book(
-                library, book, file, lambda done, all: on_step("Writing", done, all)
-            )
+            manifest = await export_book(library, book, file, partial(on_step, "Writing"))
     size = (await asyncio.to_thread(file.stat)).st_size
-    if as_json:
+    if json:
         print_json(
             {
                 "book_id": book,
@@ -120,20 +96,31 @@ async def _export(book: str, file: Path, as_json: bool) -> None:
         sys.stderr.write(f"{book}: {manifest.passages} passages in {file} ({size / 1e6:.1f} MB).\n")
 
 
-async def _import(file: Path, replace: bool, as_json: bool) -> None:
-    from bythebook.library import Library
+@async_command
+async def import_command(
+    file: Annotated[Path, typer.Argument(help="File written by `bythebook export`.")],
+    replace: Annotated[
+        bool, typer.Option("--replace", help="Replace a book with the same id.")
+    ] = False,
+    json: Annotated[bool, typer.Option("--json", help="Print what was read as JSON.")] = False,
+) -> None:
+    """Add a book from a file of `bythebook export`, without embedding it again.
+
+    The embedder must be the same. To update the book later, run `bythebook ingest PATH --book ID`
+    once: the place named in the file is not used.
+    """
     from bythebook.moving.archive import import_book
 
-    async with await Library.open() as library:
+    async with open_library() as library:
         with steps() as on_step:
             manifest = await import_book(
                 library,
                 file,
                 replace=replace,
-                on_passage=lambda done, all: on_step("Reading", done, all),
+                on_passage=partial(on_step, "Reading"),
             )
     book = manifest.book
-    if as_json:
+    if json:
         print_json(
             {"book_id": book.book_id, "passages": manifest.passages, "files": manifest.files}
         )
@@ -141,7 +128,8 @@ async def _import(file: Path, replace: bool, as_json: bool) -> None:
         sys.stderr.write(f"{book.book_id}: {book.title}, {manifest.passages} passages.\n")
 
 
-def migrate_command(
+@async_command
+async def migrate_command(
     to_qdrant: Annotated[
         str | None, typer.Option(help="Address of the Qdrant server for the index.")
     ] = None,
@@ -158,24 +146,19 @@ def migrate_command(
     """
     if to_qdrant is None and to_database is None:
         raise InputError("No target was given.", action="Give --to-qdrant, --to-database or both.")
-    asyncio.run(_migrate(to_qdrant, to_database, json))
-
-
-async def _migrate(to_qdrant: str | None, to_database: str | None, as_json: bool) -> None:
-    from bythebook.library import Library
     from bythebook.moving.migration import migrate
 
     settings = load_settings()
     given = {"qdrant_url": to_qdrant, "database_url": to_database}
     changes = {name: value for name, value in given.items() if value is not None}
     async with (
-        await Library.open(settings) as source,
-        await Library.open(settings.model_copy(update=changes)) as target,
+        open_library(settings) as source,
+        open_library(settings.model_copy(update=changes)) as target,
     ):
         with steps() as on_step:
             moved = await migrate(source, target, on_step)
-    if as_json:
-        print_json(asdict(moved))
+    if json:
+        print_json(moved)
         return
     for book, passages in moved.passages.items():
         sys.stderr.write(f"{book}: {passages} passages were copied.\n")

@@ -19,7 +19,7 @@ from bythebook.errors import InputError
 from bythebook.language.segmentation import pieces_of
 from bythebook.models.conversation import Turn
 from bythebook.models.passage import Passage
-from bythebook.models.search_messages import MIN_QUERY
+from bythebook.models.search_messages import MIN_QUERY, has_words
 from bythebook.models.values import MAX_QUESTION
 
 CORPUS, QUERIES, QRELS = "corpus.jsonl.gz", "queries.jsonl.gz", "qrels.tsv"
@@ -107,16 +107,15 @@ def sample(questions: Sequence[Question], limit: int | None) -> list[Question]:
 
 
 class QuestionLine(BaseModel):
-    """A line of a question file; what else it has is for other readers. A question that names no
-    page is uncovered unless it says otherwise."""
+    """A line of a question file; what else it has is for other readers."""
 
     question: str = Field(min_length=MIN_QUERY, max_length=MAX_QUESTION)
+    covered: bool | None = None
     source_file: str | None = Field(
         default=None, validation_alias=AliasChoices("source_file", "file")
     )
     section: str | None = None
     also: list[str] = Field(default=[], description="Further pages that answer it.")
-    covered: bool | None = None
     answer: str | None = None
     kind: str | None = None
     facts: list[Annotated[list[str], Field(min_length=1)]] = Field(
@@ -128,12 +127,24 @@ class QuestionLine(BaseModel):
     def _nothing_is_none(cls, value: Any) -> Any:
         return value or None
 
-    @property
-    def is_covered(self) -> bool:
-        return bool(self.source_file) if self.covered is None else self.covered
+    def as_question(self, id: str, *, covered: bool = False) -> Question:
+        """`covered` says what a question is that neither says so nor names a page."""
+        is_covered = covered or bool(self.source_file) if self.covered is None else self.covered
+        gold: list[Gold] = []
+        if self.source_file and is_covered:
+            gold = [Gold(self.source_file, self.section), *(Gold(page) for page in self.also)]
+        return Question(
+            id=id,
+            text=self.question,
+            covered=is_covered,
+            group=self.kind or ("covered" if is_covered else "uncovered"),
+            gold=tuple(gold),
+            answers=(self.answer,) if self.answer else (),
+            facts=tuple(tuple(ways) for ways in self.facts) if is_covered else (),
+        )
 
 
-def read_questions(file: Path) -> list[Question]:
+def read_questions(file: Path, *, covered: bool = False) -> list[Question]:
     """Questions on a book that is in the index, one JSON object a line."""
     try:
         lines = file.read_text(encoding="utf-8").splitlines()
@@ -142,7 +153,7 @@ def read_questions(file: Path) -> list[Question]:
             f"{file} can't be read.", action="Give a file of questions, one JSON object a line."
         ) from problem
     questions = [
-        _question(line, f"{file}:{number}", str(number))
+        _line(line, f"{file}:{number}").as_question(str(number), covered=covered)
         for number, line in enumerate(lines, 1)
         if line.strip()
     ]
@@ -151,9 +162,9 @@ def read_questions(file: Path) -> list[Question]:
     return questions
 
 
-def _question(line: str, place: str, number: str) -> Question:
+def _line(line: str, place: str) -> QuestionLine:
     try:
-        given = QuestionLine.model_validate_json(line)
+        return QuestionLine.model_validate_json(line)
     except ValidationError as problem:
         first = problem.errors()[0]
         field = ".".join(str(part) for part in first["loc"])
@@ -161,18 +172,6 @@ def _question(line: str, place: str, number: str) -> Question:
             f"{place} is not a question: {field + ': ' if field else ''}{first['msg']}.",
             action='Write each line as {"question": "…", "source_file": "…"}.',
         ) from problem
-    gold: list[Gold] = []
-    if given.source_file and given.is_covered:
-        gold = [Gold(given.source_file, given.section), *(Gold(page) for page in given.also)]
-    return Question(
-        id=number,
-        text=given.question,
-        covered=given.is_covered,
-        group=given.kind or ("covered" if given.is_covered else "uncovered"),
-        gold=tuple(gold),
-        answers=(given.answer,) if given.answer else (),
-        facts=tuple(tuple(ways) for ways in given.facts) if given.is_covered else (),
-    )
 
 
 # Raised when the same corpus would be written as other pages.
@@ -208,18 +207,19 @@ class Folder:
     def write_book(self, book: Path) -> None:
         """The passages as pages below `book`, unless the same ones are there already."""
         stamp = book.parent / "corpus.sha256"
-        digest = self._digest()
+        content = json.dumps([LAYOUT, self.passages], sort_keys=True)
+        digest = hashlib.sha256(content.encode("utf-8")).hexdigest()
         if book.is_dir() and stamp.is_file() and stamp.read_text(encoding="utf-8") == digest:
             return
         stamp.unlink(missing_ok=True)
         if book.exists():
             shutil.rmtree(book)
-        write_pages(book, self.passages)
+        book.mkdir(parents=True)
+        for number, passage in enumerate(self.passages):
+            title = passage.get("title") or f"Passage {number}"
+            text = f"# {title}\n\n{passage['text']}\n"
+            (book / self.page_of[passage["_id"]]).write_text(text, encoding="utf-8")
         stamp.write_text(digest, encoding="utf-8")
-
-    def _digest(self) -> str:
-        told = json.dumps([LAYOUT, self.passages], sort_keys=True)
-        return hashlib.sha256(told.encode("utf-8")).hexdigest()
 
 
 def read_folder(path: Path) -> Folder:
@@ -235,30 +235,17 @@ def read_folder(path: Path) -> Folder:
             action=f"Give one with {CORPUS}, {QUERIES} and {QRELS}.",
         )
     passages = json_lines(path / CORPUS, ("_id", "text"))
-    page_of = page_names(passages)
+    page_of = {row["_id"]: f"p{number:05}.md" for number, row in enumerate(passages)}
     gold = _gold(path / QRELS, page_of)
     rows = json_lines(path / QUERIES, ("_id", "text"))
     questions = [
-        _folder_question(row, gold.get(row["_id"], ())) for row in rows if can_be_asked(row)
+        _folder_question(row, gold.get(row["_id"], ()))
+        for row in rows
+        if _can_be_asked(row["text"].strip())
     ]
     if not questions:
         raise InputError(f"There is no question in {path / QUERIES}.")
     return Folder(path, passages, questions, page_of)
-
-
-def page_names(passages: Sequence[dict[str, Any]]) -> dict[str, str]:
-    """The page that is written for each passage, by the passage's id."""
-    return {row["_id"]: f"p{number:05}.md" for number, row in enumerate(passages)}
-
-
-def write_pages(book: Path, passages: Sequence[dict[str, Any]]) -> None:
-    """The passages as a new book, one page each."""
-    book.mkdir(parents=True)
-    pages = page_names(passages)
-    for number, passage in enumerate(passages):
-        title = passage.get("title") or f"Passage {number}"
-        text = f"# {title}\n\n{passage['text']}\n"
-        (book / pages[passage["_id"]]).write_text(text, encoding="utf-8")
 
 
 def json_lines(file: Path, fields: Sequence[str]) -> list[dict[str, Any]]:
@@ -329,9 +316,8 @@ def _covered(row: dict[str, Any], has_gold: bool) -> tuple[bool | None, str]:
     return covered, "answerable" if covered else "unanswerable"
 
 
-def can_be_asked(row: dict[str, Any]) -> bool:
-    text = row["text"].strip()
-    return len(text) >= MIN_QUERY and any(map(str.isalnum, text))
+def _can_be_asked(text: str) -> bool:
+    return len(text) >= MIN_QUERY and has_words(text)
 
 
 def turns_of(history: Sequence[dict[str, str]]) -> list[Turn]:

@@ -1,45 +1,28 @@
-"""What `doctor` reports, and the configured language model examined with a real question."""
+"""The configured language model, examined with a real question."""
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 from bythebook.errors import BookError
+from bythebook.evaluation.model_trial import (
+    QUESTION,
+    AnswerTrial,
+    ToolTrial,
+    WatchedModel,
+    for_trial,
+    other_models,
+    server_message,
+    trial_library,
+    try_answer,
+    try_tool,
+)
+from bythebook.library import Library
+from bythebook.models.service_health import Check, DoctorReport
+from bythebook.models.values import shown_address
+from bythebook.settings import Settings
 
-if TYPE_CHECKING:
-    from bythebook.evaluation.model_trial import AnswerTrial, ToolTrial
-    from bythebook.library import Library
-    from bythebook.settings import Settings
-
-
-@dataclass(frozen=True)
-class Check:
-    """One thing that was looked at. What works may still need doing something about: `action`."""
-
-    name: str
-    ok: bool
-    message: str
-    action: str = ""
-    figures: dict[str, object] = field(default_factory=dict)
-
-
-@dataclass
-class DoctorReport:
-    checks: list[Check] = field(default_factory=list)
-
-    def add(self, check: Check) -> None:
-        self.checks.append(check)
-
-    async def check(self, name: str, look: Callable[[], Awaitable[str]]) -> bool:
-        try:
-            self.checks.append(Check(name, True, await look()))
-        except BookError as problem:
-            self.checks.append(Check(name, False, problem.message, problem.action))
-        return self.checks[-1].ok
-
-
+GUIDE = "docs/models.md"
 # Longer, and readers leave.
 PATIENCE = 20.0
 # Of ten sentences; below it, a larger model pays.
@@ -47,7 +30,6 @@ MOST_HOLD = 0.7
 NAMED = 8
 # A server may send so few in one piece.
 FEW_WORDS = 8
-GUIDE = "docs/models.md"
 
 
 async def examine_model(
@@ -58,17 +40,6 @@ async def examine_model(
 ) -> None:
     """`asked` is a book and a question that it answers; without one, a page that ships with
     bythebook is asked. The model is that of the `settings`, else of the library's own."""
-    from bythebook.evaluation.model_trial import (
-        QUESTION,
-        WatchedModel,
-        for_trial,
-        other_models,
-        server_message,
-        trial_library,
-        try_answer,
-        try_tool,
-    )
-
     settings = for_trial(settings or library.settings)
     try:
         model = WatchedModel(settings)
@@ -82,7 +53,15 @@ async def examine_model(
             other_names = await other_models(settings, problem)
             report.add(_unreachable(problem, other_names, server_message(problem)))
             return
-        report.add(_reachable(tool, settings.openai_model, settings.openai_base_url))
+        place = f"{settings.openai_model} at {shown_address(settings.openai_base_url)}"
+        report.add(
+            Check(
+                "model: reachable",
+                True,
+                f"{place} answered in {tool.seconds:.1f} s",
+                figures={"seconds": round(tool.seconds, 2)},
+            )
+        )
         report.add(_tool_calls(tool, settings.tool_name))
         if asked:
             trial = await try_answer(library, settings, model, asked[1], asked[0])
@@ -97,17 +76,6 @@ async def examine_model(
     report.add(_streaming(trial, settings.openai_stream))
     report.add(_speed(trial))
     report.add(_sentences(trial, len(model.replies)))
-
-
-def _reachable(tool: ToolTrial, name: str, address: str) -> Check:
-    from bythebook.models.values import shown_address
-
-    return Check(
-        "model: reachable",
-        True,
-        f"{name} at {shown_address(address)} answered in {tool.seconds:.1f} s",
-        figures={"seconds": round(tool.seconds, 2)},
-    )
 
 
 def _unreachable(problem: BookError, other_names: Sequence[str] = (), said: str = "") -> Check:

@@ -152,13 +152,13 @@ def for_trial(settings: Settings) -> Settings:
     return settings.model_copy(update=changes)
 
 
-async def try_tool(model: LanguageModel, settings: Settings) -> ToolTrial:
+async def try_tool(model: WatchedModel, settings: Settings) -> ToolTrial:
     """Make the model call the search tool; raises ModelError where it can't be used at all."""
     tool = RetrievalTool.of(settings.tool_name, settings.top_k, settings.score_threshold)
     offered = FunctionTool(
         name=tool.name,
         description=tool.description,
-        params_json_schema=tool.parameters.model_dump(exclude_none=True),
+        params_json_schema=tool.parameters,
         on_invoke_tool=_never,
         strict_json_schema=False,
     )
@@ -176,21 +176,22 @@ async def try_tool(model: LanguageModel, settings: Settings) -> ToolTrial:
         conversation_id=None,
         prompt=None,
     )
-    reply = Reply(time.perf_counter())
     seconds = min(TOOL_SECONDS, settings.completion_timeout)
     with _explained(seconds):
         async with asyncio.timeout(seconds), aclosing(cast(AsyncGenerator[Any], events)):
-            async for event in events:
-                reply.take(event)
+            async for _event in events:
+                pass
+    reply = model.replies[-1]
     took = time.perf_counter() - reply.started
     if not reply.called:
         return ToolTrial("", False, took)
     call = reply.called[0]
+    usable = call.name == tool.name
     try:
         SearchArguments.model_validate_json(call.arguments)
     except ValidationError:
-        return ToolTrial(call.name, False, took)
-    return ToolTrial(call.name, call.name == tool.name, took)
+        usable = False
+    return ToolTrial(call.name, usable, took)
 
 
 async def try_answer(

@@ -5,17 +5,17 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Literal
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
 
 from bythebook.agent.assistant import Assistant
 from bythebook.errors import BookError, InputError
 from bythebook.evaluation.dataset import Fact, Question, headings_of, same_heading
-from bythebook.evaluation.ranking_metrics import sentence_f1, token_f1
+from bythebook.evaluation.metrics import DIGITS, rounded, sentence_f1, token_f1
 from bythebook.grounding.verifier import Verifier, is_connective
 from bythebook.index.store import all_points, book_filter
 from bythebook.library import Library
-from bythebook.models.answer import Answer, Citation, Sentence
+from bythebook.models.answer import Answer, Sentence
 from bythebook.models.chunk import BookInfo
 from bythebook.models.conversation import Conversation
 from bythebook.models.passage import Passage
@@ -74,7 +74,6 @@ class Cited:
 
     page: str
     label: str
-    confidence: float
     gold: bool
 
 
@@ -104,6 +103,10 @@ class Outcome:
         return self.ending == "answered"
 
     @property
+    def refused(self) -> bool:
+        return self.ending == "refused"
+
+    @property
     def cited_right(self) -> bool:
         return any(cited.gold for cited in self.cited)
 
@@ -123,7 +126,7 @@ class Outcome:
         covered = self.question.covered
         if self.ending == "failed":
             return "failed"
-        if self.ending == "refused":
+        if self.refused:
             if covered is None:
                 return "refused"
             return "refused, though covered" if covered else "rightly refused"
@@ -135,56 +138,35 @@ class Outcome:
             return "answered from the right place"
         return "right place cited second" if self.cited_right else "answered from another place"
 
-
-async def outcome_of(
-    question: Question,
-    answer: Answer,
-    query: str,
-    passages: Sequence[Passage],
-    coverage: float,
-    milliseconds: float,
-    verifier: Verifier,
-) -> Outcome:
-    numbered = {citation.number: citation for citation in answer.citations}
-    said = [] if answer.refused else [shown for shown in answer.sentences if _claims(answer, shown)]
-    texts = [answer.text[shown.start : shown.end] for shown in said]
-    supported = [await _is_supported(answer, shown, numbered, verifier) for shown in said]
-    compared = not answer.refused and question.covered is not False
-    quoted = [text for text in texts if not TITLE.fullmatch(text)]
-    return Outcome(
-        question=question,
-        ending="refused" if answer.refused else "answered",
-        query=query,
-        ranked=tuple(question.units(passages)),
-        coverage=coverage,
-        confidence=answer.confidence.average_similarity,
-        text=answer.text,
-        cited=_cited(question, answer),
-        sentences=len(said),
-        supported=sum(supported),
-        token_f1=token_f1("\n".join(texts), question.answers)
-        if compared and question.answers
-        else None,
-        sentence_f1=sentence_f1(quoted, question.sentences)
-        if compared and question.sentences
-        else None,
-        facts=count_conveyed(question.facts, texts, [passage.text for passage in passages])
-        if question.facts
-        else None,
-        milliseconds=milliseconds,
-    )
+    def details(self) -> dict[str, Any]:
+        """One question as `--details` lists it."""
+        return {
+            "id": self.question.id,
+            "question": self.question.text,
+            "group": self.question.group,
+            "what_happened": self.what_happened,
+            "query": self.query,
+            "coverage": round(self.coverage, DIGITS),
+            "confidence": round(self.confidence, DIGITS),
+            "answer": self.text,
+            "cited": [cited.page for cited in self.cited],
+            "best_citation_gold": self.best_is_gold if self.judges_confidence else None,
+            "gold": [gold.unit for gold in self.question.answered_at],
+            "found": list(self.ranked[:10]),
+            "sentences": self.sentences,
+            "supported": self.supported,
+            "token_f1": rounded(self.token_f1),
+            "gold_sentence_f1": rounded(self.sentence_f1),
+            "facts": asdict(self.facts) if self.facts else None,
+            **({"problem": self.problem} if self.problem else {}),
+        }
 
 
 def _cited(question: Question, answer: Answer) -> tuple[Cited, ...]:
     """Best first: by confidence, then in the order of the answer."""
     best = sorted(answer.citations, key=lambda one: (-one.confidence, one.number))
     return tuple(
-        Cited(
-            one.passage.metadata.source_file,
-            one.label,
-            one.confidence,
-            question.is_gold(one.passage),
-        )
+        Cited(one.passage.metadata.source_file, one.label, question.is_gold(one.passage))
         for one in best
     )
 
@@ -194,15 +176,14 @@ def _claims(answer: Answer, shown: Sentence) -> bool:
     return bool(shown.citations) or not is_connective(answer.text[shown.start : shown.end])
 
 
-async def _is_supported(
-    answer: Answer, shown: Sentence, numbered: dict[int, Citation], verifier: Verifier
-) -> bool:
+async def _is_supported(answer: Answer, shown: Sentence, verifier: Verifier) -> bool:
     """Checked again from the text as the reader sees it: the passages it cites, one of them or two
     together, must bear the whole sentence."""
     claim = answer.text[shown.start : shown.end]
     for number in shown.citations:
         claim = re.sub(rf"(?<!\s)\s*+\[{number}\]", "", claim)
-    passages = [numbered[number].passage for number in shown.citations if number in numbered]
+    numbered = {citation.number: citation.passage for citation in answer.citations}
+    passages = [numbered[number] for number in shown.citations if number in numbered]
     for passage in passages:
         if (await verifier.check(claim, passage)).supported:
             return True
@@ -241,12 +222,32 @@ async def _ask(assistant: Assistant, book: BookInfo, question: Question) -> Outc
     started = time.perf_counter()
     answer = await assistant.ask(question.text, conversation, book_id=book.book_id)
     milliseconds = 1000 * (time.perf_counter() - started)
-    searches = (call.query for call in answer.tool_calls if call.error is None)
-    query = next(searches, question.text)
+    query = next(iter(answer.queries), question.text)
     found = await assistant.library.search(_search(query, book))
+    said = [] if answer.refused else [shown for shown in answer.sentences if _claims(answer, shown)]
+    texts = [answer.text[shown.start : shown.end] for shown in said]
+    quoted = [text for text in texts if not TITLE.fullmatch(text)]
     verifier = Verifier(assistant.library.reader, book.language, question.text)
-    return await outcome_of(
-        question, answer, query, found.passages, found.coverage, milliseconds, verifier
+    supported = [await _is_supported(answer, shown, verifier) for shown in said]
+    is_compared = not answer.refused and question.covered is not False
+    by_words, by_sentences = question.answers, question.sentences
+    return Outcome(
+        question=question,
+        ending="refused" if answer.refused else "answered",
+        query=query,
+        ranked=tuple(question.units(found.passages)),
+        coverage=found.coverage,
+        confidence=answer.confidence.average_similarity,
+        text=answer.text,
+        cited=_cited(question, answer),
+        sentences=len(said),
+        supported=sum(supported),
+        token_f1=token_f1("\n".join(texts), by_words) if is_compared and by_words else None,
+        sentence_f1=sentence_f1(quoted, by_sentences) if is_compared and by_sentences else None,
+        facts=count_conveyed(question.facts, texts, [passage.text for passage in found.passages])
+        if question.facts
+        else None,
+        milliseconds=milliseconds,
     )
 
 

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from importlib import resources
-from typing import Any
 
 from bythebook.agent.language_model import LanguageModel
 from bythebook.errors import ModelError
-from bythebook.evaluation.dataset import Gold, Question, headings_of, same_heading
+from bythebook.evaluation.dataset import QuestionLine, headings_of, same_heading
 from bythebook.evaluation.outcomes import all_passages
 from bythebook.index.sparse import terms
 from bythebook.language.question_templates import (
@@ -40,8 +38,6 @@ SHIPPED = "everyday_questions.txt"
 # What questions have in common, whatever they are about.
 ASKING_WORDS = frozenset(terms("mean explain know book say about", "en"))
 
-Line = dict[str, Any]
-
 
 @dataclass(frozen=True)
 class Draft:
@@ -54,6 +50,17 @@ class Draft:
     answer: str | None = None
     also: tuple[str, ...] = ()
 
+    def line(self) -> QuestionLine:
+        return QuestionLine(
+            question=self.text,
+            covered=True,
+            source_file=self.passage.metadata.source_file,
+            section=self.section,
+            also=list(self.also),
+            answer=self.answer,
+            kind=self.kind,
+        )
+
 
 async def make_questions(
     library: Library,
@@ -62,7 +69,7 @@ async def make_questions(
     *,
     on_step: Callable[[int, int], None] = lambda _done, _all: None,
     on_problem: Callable[[str], None] = lambda _line: None,
-) -> list[Line]:
+) -> list[QuestionLine]:
     """At most `count` questions that the book covers, from all over it, and half as many that it
     does not."""
     passages = await all_passages(library, book.book_id)
@@ -75,11 +82,11 @@ async def make_questions(
         found = (await all_passages(library, other.book_id))[:MOST_OTHER_PASSAGES]
         elsewhere += [one.text for one in spread(drafts_of(found, other.language), count)]
     wanted = max(1, count // 2)
-    uncovered = _strange(elsewhere, passages, book.language, wanted)
-    uncovered += _strange(_shipped(), passages, book.language, wanted - len(uncovered))
+    uncovered = _uncovered(elsewhere, passages, book.language, wanted)
+    uncovered += _uncovered(_everyday_questions(), passages, book.language, wanted - len(uncovered))
     return [
-        *(_covered_line(one) for one in drafts),
-        *({"question": text, "covered": False, "kind": "uncovered"} for text in uncovered),
+        *(draft.line() for draft in drafts),
+        *(QuestionLine(question=text, covered=False, kind="uncovered") for text in uncovered),
     ]
 
 
@@ -87,12 +94,12 @@ def drafts_of(passages: Sequence[Passage], language: str) -> list[Draft]:
     """Every question that the passages suggest, each once, in reading order. A heading that stands
     on several pages is asked on none."""
     words = Dictionary.of(passage.text for passage in passages)
-    pages = _pages_of_terms(passages, language)
+    pages = _pages_of(passages, lambda passage: terms(passage.text, language))
     total = len({passage.metadata.source_file for passage in passages})
-    headings = _pages_of_headings(passages)
+    headings = _pages_of(passages, headings_of)
 
     def is_common(heading: str) -> bool:
-        counts = [pages[term] for term in terms(heading, language)]
+        counts = [len(pages[term]) for term in terms(heading, language)]
         return min(counts, default=0) > max(COMMON_PAGES, COMMON_SHARE * total)
 
     every = [
@@ -143,18 +150,14 @@ def clean_section(heading: str) -> str:
     return plain_text(heading.lstrip("# \t")).strip()
 
 
-def _pages_of_terms(passages: Iterable[Passage], language: str) -> Counter[str]:
-    pages: dict[str, set[str]] = {}
+def _pages_of(
+    passages: Iterable[Passage], parts: Callable[[Passage], Iterable[str]]
+) -> dict[str, set[str]]:
+    """The pages on which each term or heading stands."""
+    pages: dict[str, set[str]] = defaultdict(set)
     for passage in passages:
-        pages.setdefault(passage.metadata.source_file, set()).update(terms(passage.text, language))
-    return Counter(term for found in pages.values() for term in found)
-
-
-def _pages_of_headings(passages: Iterable[Passage]) -> dict[str, set[str]]:
-    pages: dict[str, set[str]] = {}
-    for passage in passages:
-        for heading in headings_of(passage):
-            pages.setdefault(heading, set()).add(passage.metadata.source_file)
+        for part in parts(passage):
+            pages[part].add(passage.metadata.source_file)
     return pages
 
 
@@ -193,64 +196,24 @@ def _by_pages(drafts: Sequence[Draft]) -> list[Draft]:
     return [draft for _, _, draft in sorted(placed, key=lambda row: row[:2])]
 
 
-def _shipped() -> list[str]:
+def _everyday_questions() -> list[str]:
     text = (resources.files("bythebook.evaluation") / SHIPPED).read_text("utf-8")
     return [line.strip() for line in text.splitlines() if line.strip()]
 
 
-def _strange(
+def _uncovered(
     questions: Sequence[str], passages: Sequence[Passage], language: str, count: int
 ) -> list[str]:
     """Those of which no passage of the book has more than half of the words, from all over."""
     vocabularies = [set(terms(passage.chunk.embedded_text, language)) for passage in passages]
 
-    def is_strange(question: str) -> bool:
+    def is_uncovered(question: str) -> bool:
         asked = set(terms(question, language))
         most = max((len(asked & known) for known in vocabularies), default=0)
         return bool(asked) and 2 * most <= len(asked)
 
-    found = [question for question in dict.fromkeys(questions) if is_strange(question)]
+    found = [question for question in dict.fromkeys(questions) if is_uncovered(question)]
     return [found[at * len(found) // count] for at in range(count)] if count < len(found) else found
-
-
-def _covered_line(draft: Draft) -> Line:
-    line: Line = {
-        "question": draft.text,
-        "covered": True,
-        "source_file": draft.passage.metadata.source_file,
-    }
-    if draft.section:
-        line["section"] = draft.section
-    if draft.also:
-        line["also"] = list(draft.also)
-    if draft.answer:
-        line["answer"] = draft.answer
-    return {**line, "kind": draft.kind}
-
-
-def write_lines(lines: Sequence[Line]) -> str:
-    return "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines)
-
-
-def questions_of_lines(lines: Sequence[Line]) -> list[Question]:
-    """The questions as if they had been read from a file."""
-    return [
-        Question(
-            id=str(number),
-            text=line["question"],
-            covered=line["covered"],
-            group=line["kind"],
-            gold=tuple(_golds(line)),
-            answers=(line["answer"],) if "answer" in line else (),
-        )
-        for number, line in enumerate(lines, 1)
-    ]
-
-
-def _golds(line: Line) -> Iterator[Gold]:
-    if line["covered"]:
-        yield Gold(line["source_file"], line.get("section"))
-        yield from (Gold(page) for page in line.get("also", ()))
 
 
 # "In their own words" keeps the question from being the heading again; "without the passage" from

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from html import escape
 from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from bythebook.errors import InputError
 from bythebook.evaluation.charts import (
     Card,
     cards_of,
@@ -18,11 +18,11 @@ from bythebook.evaluation.charts import (
     reliability_diagram,
     roc_plot,
 )
-from bythebook.evaluation.figures import coverages, judged
-from bythebook.evaluation.measuring import Measured
+from bythebook.evaluation.measuring import Measured, coverages, judged
+from bythebook.evaluation.metrics import auroc, bins_of, roc_curve
 from bythebook.evaluation.outcomes import Outcome
-from bythebook.evaluation.ranking_metrics import auroc, bins_of, roc_curve
 from bythebook.evaluation.sentence_check import Judged, scores
+from bythebook.files import write_named
 from bythebook.grounding.verifier import SUPPORTED
 from bythebook.retrieval.calibration import THRESHOLD
 
@@ -81,8 +81,8 @@ def write_report(folder: Path, measured: Measured) -> Path:
     return _write(folder, "How far can you trust it?", about, lead(document), parts)
 
 
-def write_check_report(folder: Path, document: dict[str, Any], judged_: Sequence[Judged]) -> Path:
-    right, wrong = scores(judged_, True), scores(judged_, False)
+def write_check_report(folder: Path, document: dict[str, Any], answers: Sequence[Judged]) -> Path:
+    right, wrong = scores(answers, True), scores(answers, False)
     names = ("faithful", "not faithful")
     area = auroc(right, wrong)
     figures = [
@@ -96,16 +96,16 @@ def write_check_report(folder: Path, document: dict[str, Any], judged_: Sequence
         caption = "What every other threshold would let through."
         curve = roc_plot(roc_curve(right, wrong), area, names)
         figures.append(_figure("Faithful or not", caption, curve))
-    about = f"{document['file']} · {len(judged_):,} answers that people judged"
+    about = f"{document['file']} · {len(answers):,} answers that people judged"
     says = (
         f"Of {len(right):,} answers that people call faithful "
-        f"{sum(one.passes for one in judged_ if one.faithful):,} pass the check; of {len(wrong):,} "
-        f"others {sum(one.passes for one in judged_ if not one.faithful):,} do."
+        f"{sum(one.passes for one in answers if one.faithful):,} pass the check; of {len(wrong):,} "
+        f"others {sum(one.passes for one in answers if not one.faithful):,} do."
     )
     parts = [
         _cards(check_cards(document)),
         f'<h2>In pictures</h2><div class="plots">{"".join(figures)}</div>',
-        _judgements(judged_),
+        _judgements(answers),
     ]
     return _write(folder, "How far can you trust the check?", about, says, parts)
 
@@ -122,13 +122,9 @@ def _write(folder: Path, title: str, about: str, says: str, parts: Sequence[str]
         + "\n<footer>Made by <code>bythebook eval</code>.</footer>\n</main>\n</body>\n</html>\n"
     )
     file = folder / FILE
-    try:
+    with suppress(OSError):  # writing says what is wrong
         folder.mkdir(parents=True, exist_ok=True)
-        file.write_text(page, encoding="utf-8")
-    except OSError as problem:
-        raise InputError(
-            f"{file} can't be written: {problem.strerror}.", action="Name another folder."
-        ) from problem
+    write_named(file, page.encode("utf-8"), action="Name another folder.")
     return file
 
 
@@ -274,8 +270,8 @@ def _answer(outcome: Outcome) -> str:
     return f"<details><summary>{escape(short)} …</summary><p>{escape(text)}</p></details>"
 
 
-def _judgements(judged_: Sequence[Judged]) -> str:
-    wrong = [one for one in judged_ if one.passes is not one.faithful]
+def _judgements(answers: Sequence[Judged]) -> str:
+    wrong = [one for one in answers if one.passes is not one.faithful]
     shown = sorted(wrong, key=lambda one: (one.faithful, abs(0.5 - one.score) * -1))[:MOST_ROWS]
     rows = "".join(
         f'<tr><td class="answer">{escape(one.text)}</td>'

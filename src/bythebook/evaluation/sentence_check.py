@@ -16,8 +16,14 @@ from typing import Any
 
 from bythebook.errors import InputError
 from bythebook.evaluation.dataset import json_lines
-from bythebook.evaluation.figures import DIGITS
-from bythebook.evaluation.ranking_metrics import auroc, best_split
+from bythebook.evaluation.metrics import (
+    auroc,
+    balanced_accuracy,
+    best_split,
+    mean,
+    rounded,
+    rounded_mean,
+)
 from bythebook.grounding.verifier import SUPPORTED, Verdict, Verifier, is_connective
 from bythebook.language.segmentation import split_units
 from bythebook.reader.reader import Reader
@@ -144,20 +150,19 @@ def check_figures(judged: Sequence[Judged]) -> dict[str, Any]:
     right, wrong = scores(judged, True), scores(judged, False)
     passing = [one.passes for one in judged if one.faithful]
     failing = [not one.passes for one in judged if not one.faithful]
-    area, best = auroc(right, wrong), best_split(right, wrong)
-    both = (fmean(passing) + fmean(failing)) / 2 if passing and failing else None
-    labels = sorted({one.label for one in judged})
+    accepted, rejected = mean(passing), mean(failing)
+    best_balance, best_threshold = best_split(right, wrong) or (None, None)
+    by_label: dict[str, list[bool]] = {}
+    for one in judged:
+        by_label.setdefault(one.label, []).append(one.passes)
     return {
         "counts": {"answers": len(judged), "faithful": len(right), "other": len(wrong)},
-        "auroc": None if area is None else round(area, DIGITS),
-        "balanced_accuracy": None if both is None else round(both, DIGITS),
+        "auroc": rounded(auroc(right, wrong)),
+        "balanced_accuracy": rounded(balanced_accuracy(accepted, rejected)),
         "threshold": SUPPORTED,
-        "faithful_that_pass": round(fmean(passing), DIGITS) if passing else None,
-        "others_that_fail": round(fmean(failing), DIGITS) if failing else None,
-        "best_balanced_accuracy": None if best is None else round(best[0], DIGITS),
-        "best_threshold": None if best is None else round(best[1], DIGITS),
-        "passing_by_label": {
-            label: round(fmean(one.passes for one in judged if one.label == label), DIGITS)
-            for label in labels
-        },
+        "faithful_that_pass": rounded(accepted),
+        "others_that_fail": rounded(rejected),
+        "best_balanced_accuracy": rounded(best_balance),
+        "best_threshold": rounded(best_threshold),
+        "passing_by_label": {label: rounded_mean(by_label[label]) for label in sorted(by_label)},
     }

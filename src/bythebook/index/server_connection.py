@@ -19,7 +19,7 @@ from qdrant_client.http.exceptions import (
 from bythebook.errors import BookError, ConfigurationError, StoreError
 from bythebook.files import disk_full
 from bythebook.models.values import shown_address
-from bythebook.tracing.spans import carry_on
+from bythebook.tracing import carry_on
 
 T = TypeVar("T")
 

@@ -29,7 +29,7 @@ from bythebook.models.job import FileChanges, IngestionJob, IngestionRecord, Ing
 from bythebook.models.values import IngestionMode
 from bythebook.reading.document import PLAIN, PageReader
 from bythebook.reading.layout import Book
-from bythebook.tracing.spans import note, spanned
+from bythebook.tracing import note, spanned
 
 # Chunks embedded in one go: enough to keep every core busy, little enough to lose to a crash.
 BATCH_CHUNKS = 32

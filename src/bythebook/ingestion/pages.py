@@ -35,7 +35,7 @@ from bythebook.models.passage import chunk_of_payload
 from bythebook.reading.document import PLAIN, PageReader
 from bythebook.reading.layout import Book
 from bythebook.reading.placement import Placement
-from bythebook.tracing.spans import note, spanned
+from bythebook.tracing import note, spanned
 
 if TYPE_CHECKING:
     from bythebook.reading.head import Head

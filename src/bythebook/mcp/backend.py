@@ -10,10 +10,10 @@ from typing import Protocol
 from bythebook.agent.assistant import Assistant
 from bythebook.errors import BookNotFound
 from bythebook.ingestion.catalog import requested_book
+from bythebook.keys import Scope
 from bythebook.library import Library
 from bythebook.models.answer import Answer
 from bythebook.models.chunk import BookInfo
-from bythebook.models.key import Scope
 from bythebook.settings import Settings
 
 

@@ -8,11 +8,11 @@ from typing import Any, Self
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
+from bythebook.keys import Scope
 from bythebook.mcp.backend import Backend, find_book
 from bythebook.models.answer import ABOUT_STATUS, Answer, CitationEntry, Status
 from bythebook.models.chat_messages import Question
 from bythebook.models.chunk import Uuid
-from bythebook.models.key import Scope
 from bythebook.models.passage import ConfidenceLevel, Passage, path_of
 from bythebook.models.search_messages import (
     MAX_QUERY,

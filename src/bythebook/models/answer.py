@@ -28,9 +28,11 @@ MAX_NEAREST = 3
 PLACE_INDENT = "    "
 
 
-@dataclass(frozen=True)
-class NextStep:
-    """Where a reader goes from a refusal."""
+class NextStep(BaseModel):
+    """Where a reader goes from a refusal, by the settings `BYTHEBOOK_REFUSAL_LINK` and
+    `BYTHEBOOK_REFUSAL_LINK_TEXT`."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
 
     text: str
     url: str
@@ -187,7 +189,7 @@ class CitationEntry(BaseModel):
             quote=citation.quote,
             start=citation.start,
             end=citation.end,
-            stretches=list(citation.stretches) or [(citation.start, citation.end)],
+            stretches=list(citation.parts),
             source_spans=citation.source_spans,
             passage_id=citation.passage.id,
         )

@@ -59,7 +59,7 @@ class SectionLink(BaseModel):
     url: str | None = Field(default=None, description="Null if it has none.")
 
 
-def _titled(section: Any) -> Any:
+def titled(section: Any) -> Any:
     """Questions that were noted before the links were have titles only."""
     return {"title": section} if isinstance(section, str) else section
 
@@ -74,7 +74,7 @@ class QuestionEntry(BaseModel):
     outcome: Outcome
     confidence: float | None = Field(default=None, ge=0, le=1, description="Null where it failed.")
     confidence_level: ConfidenceLevel | None = None
-    nearest: list[Annotated[SectionLink, BeforeValidator(_titled)]] = Field(
+    nearest: list[Annotated[SectionLink, BeforeValidator(titled)]] = Field(
         default_factory=list,
         description="Sections that an answer cites, or the closest ones if it was refused.",
     )

@@ -1,11 +1,20 @@
-"""A chat request and its response, as they enter and leave."""
+"""A request to a chat or to the agent and its response, as they enter and leave."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from typing import Annotated, Any, Self
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, field_validator, model_validator
+from pydantic import (
+    AfterValidator,
+    AliasChoices,
+    AwareDatetime,
+    BaseModel,
+    ConfigDict,
+    Field,
+    field_validator,
+    model_validator,
+)
 
 from bythebook.models.answer import (
     ABOUT_STATUS,
@@ -27,14 +36,27 @@ from bythebook.models.passage import (
     excerpt,
     path_of,
 )
+from bythebook.models.retrieval_tool import ToolCall
 from bythebook.models.search_messages import SearchFilters
-from bythebook.models.values import IsoMoment, Uuid4, iso, new_id, not_blank, under_its_name
+from bythebook.models.values import (
+    MAX_QUESTION,
+    AnyUuid,
+    IsoMoment,
+    Uuid4,
+    WrittenMoment,
+    iso,
+    new_id,
+    not_blank,
+)
 
 MAX_MESSAGE = 1000
 MAX_TOP_K = 10
 MAX_SOURCE_TEXT = 500
 MAX_ADDRESS = 2000
 
+
+# `POST /search` calls a question its text.
+MESSAGE_OR_TEXT = AliasChoices("message", "text")
 
 # The limits count what was sent, so they come before the white space goes.
 Question = Annotated[
@@ -82,7 +104,7 @@ class ChatRequest(BaseModel):
         json_schema_extra={"example": {"message": "When should I use an action?", "top_k": 5}},
     )
 
-    message: Question
+    message: Question = Field(validation_alias=MESSAGE_OR_TEXT)
     session_id: Uuid4 = Field(
         default_factory=new_id,
         json_schema_extra=_or_null,
@@ -124,11 +146,6 @@ class ChatRequest(BaseModel):
         description="Kept with the session; a later question of it may change what was said.",
     )
 
-    @model_validator(mode="before")
-    @classmethod
-    def _text_is_the_message(cls, given: Any) -> Any:
-        return under_its_name(given, "message", "text")
-
     @field_validator("session_id", mode="before")
     @classmethod
     def _none_is_a_new_session(cls, session_id: Any) -> Any:
@@ -155,9 +172,8 @@ class Source(BaseModel):
     @classmethod
     def of(cls, citation: Citation) -> Self:
         passage, place = citation.passage, citation.passage.metadata
-        first = citation.stretches[0] if citation.stretches else (citation.start, citation.end)
         return cls(
-            chunk_text=excerpt(passage.text, MAX_SOURCE_TEXT, first),
+            chunk_text=excerpt(passage.text, MAX_SOURCE_TEXT, citation.parts[0]),
             similarity_score=passage.score,
             chapter=place.chapter_title or place.title,
             section=place.section_at(citation.start) or place.title,
@@ -187,20 +203,6 @@ class NearSection(BaseModel):
             passage_id=passage.id,
             path=path_of(place, modules),
         )
-
-
-class NextStepEntry(BaseModel):
-    """Where a reader goes from a refusal, by the settings `BYTHEBOOK_REFUSAL_LINK` and
-    `BYTHEBOOK_REFUSAL_LINK_TEXT`."""
-
-    model_config = ConfigDict(extra="forbid")
-
-    text: str
-    url: str
-
-    @classmethod
-    def of(cls, step: NextStep) -> Self:
-        return cls(text=step.text, url=step.url)
 
 
 class ChatResponse(BaseModel):
@@ -236,7 +238,7 @@ class ChatResponse(BaseModel):
         max_length=MAX_NEAREST,
         description="Of a refusal: the sections that come closest, although they don't answer.",
     )
-    next_step: NextStepEntry | None = Field(
+    next_step: NextStep | None = Field(
         default=None,
         description="Of a refusal, if the service has one set; `response` ends with it as a link.",
     )
@@ -310,7 +312,74 @@ class ChatResponse(BaseModel):
             metrics=answer.confidence,
             searched="; ".join(answer.queries),
             nearest=list(near.values())[:MAX_NEAREST],
-            next_step=NextStepEntry.of(answer.next_step) if answer.next_step else None,
+            next_step=answer.next_step,
             answer_id=answer_id,
             html=html,
+        )
+
+
+AgentMessage = Annotated[
+    str, Field(min_length=1, max_length=MAX_QUESTION), AfterValidator(not_blank)
+]
+
+
+class AgentMetadata(BaseModel):
+    """Anything the caller wants to find again; it is saved with the question and returned."""
+
+    model_config = ConfigDict(extra="allow", strict=True)
+
+    book_id: str | None = Field(
+        default=None, min_length=1, description="Default: the only book, or the configured one."
+    )
+
+
+class AgentRequest(BaseModel):
+    """A question. An unknown field is an error, never ignored."""
+
+    model_config = ConfigDict(
+        extra="forbid", json_schema_extra={"example": {"message": "What is a node?"}}
+    )
+
+    id: AnyUuid = Field(default_factory=new_id)
+    message: AgentMessage = Field(validation_alias=MESSAGE_OR_TEXT)
+    timestamp: WrittenMoment = Field(default_factory=now)
+    metadata: AgentMetadata = Field(default_factory=AgentMetadata)
+
+
+class AgentQuestion(ChatRequest):
+    """Its question as those of chats are passed on; the agent takes longer ones."""
+
+    message: AgentMessage = Field(validation_alias=MESSAGE_OR_TEXT)
+
+
+class AgentResponse(BaseModel):
+    """The answer to one request."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    id: AnyUuid = Field(default_factory=new_id)
+    request_id: AnyUuid
+    content: str = Field(min_length=1)
+    citations: list[CitationEntry] = Field(default_factory=list)
+    tool_calls: list[ToolCall] = Field(default_factory=list)
+    timestamp: AwareDatetime = Field(default_factory=now)
+    status: Status = Field(description=ABOUT_STATUS)
+    metadata: dict[str, Any] = Field(
+        default_factory=dict, description="That of the request, as it was kept."
+    )
+
+    @classmethod
+    def of(
+        cls, answer: Answer, request: AgentRequest, metadata: dict[str, Any] | None = None
+    ) -> Self:
+        """Taking the request itself is what makes `request_id` one that exists."""
+        return cls(
+            id=answer.id,
+            request_id=request.id,
+            content=answer.text,
+            citations=[CitationEntry.of(citation) for citation in answer.citations],
+            tool_calls=list(answer.tool_calls),
+            timestamp=answer.created_at,
+            status=answer.status,
+            metadata=metadata or {},
         )

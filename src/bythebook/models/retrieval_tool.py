@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Self
 
 from pydantic import (
     AwareDatetime,
@@ -29,36 +29,6 @@ DESCRIPTION = (
 )
 
 
-class ParameterSchema(BaseModel):
-    """JSON Schema of one parameter; what else it says is kept."""
-
-    model_config = ConfigDict(extra="allow")
-
-    type: Literal["string", "integer", "number", "boolean", "array", "object"]
-    description: str | None = None
-
-
-class ParametersSchema(BaseModel):
-    """JSON Schema of a tool's parameters."""
-
-    model_config = ConfigDict(extra="allow")
-
-    type: Literal["object"] = "object"
-    properties: dict[str, ParameterSchema]
-    required: list[str]
-
-    @model_validator(mode="after")
-    def _takes_a_query(self) -> Self:
-        query = self.properties.get("query")
-        if query is None or query.type != "string" or not query.description:
-            raise ValueError("query is not defined as a string with a description")
-        if "query" not in self.required:
-            raise ValueError("query is not required")
-        if unknown := set(self.required) - self.properties.keys():
-            raise ValueError(f"required but not defined: {', '.join(sorted(unknown))}")
-        return self
-
-
 class RetrievalTool(BaseModel):
     """The tool: what the model may call to read the book."""
 
@@ -66,20 +36,19 @@ class RetrievalTool(BaseModel):
 
     name: ToolName = DEFAULT_TOOL_NAME
     description: str = Field(default=DESCRIPTION, min_length=1)
-    parameters: ParametersSchema = Field(
-        default_factory=lambda: ParametersSchema.model_validate(_parameters())
+    parameters: dict[str, Any] = Field(
+        default_factory=lambda: _parameters(), description="JSON Schema of the arguments."
     )
 
     @classmethod
     @lru_cache(maxsize=64)  # its schema takes longer to make than a search
     def of(cls, name: str, top_k: int, threshold: float) -> Self:
         """The tool with the defaults that hold where the model leaves an argument out."""
-        schema = ParametersSchema.model_validate(_parameters(top_k, threshold))
-        return cls(name=name, parameters=schema)
+        return cls(name=name, parameters=_parameters(top_k, threshold))
 
     def definition(self) -> dict[str, Any]:
         """As Chat Completions takes it."""
-        return {"type": "function", "function": self.model_dump(mode="json", exclude_none=True)}
+        return {"type": "function", "function": self.model_dump()}
 
 
 class SearchArguments(BaseModel):

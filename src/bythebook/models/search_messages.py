@@ -5,7 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Self
 
-from pydantic import BaseModel, ConfigDict, Field, computed_field, field_validator, model_validator
+from pydantic import (
+    AliasChoices,
+    BaseModel,
+    ConfigDict,
+    Field,
+    computed_field,
+    field_validator,
+    model_validator,
+)
 
 from bythebook.models.chunk import Uuid, now
 from bythebook.models.passage import Passage, level_of, path_of
@@ -14,7 +22,6 @@ from bythebook.models.values import (
     ProficiencyLevel,
     TeachingLayer,
     UtcDatetime,
-    under_its_name,
 )
 
 MIN_QUERY = 3
@@ -64,7 +71,11 @@ class SearchQuery(SearchFilters):
         json_schema_extra={"example": {"text": "message types", "limit": 3}},
     )
 
-    text: str = Field(min_length=MIN_QUERY, max_length=MAX_QUERY)
+    text: str = Field(
+        min_length=MIN_QUERY,
+        max_length=MAX_QUERY,
+        validation_alias=AliasChoices("text", "message"),  # as a chat calls it
+    )
     book_id: str = Field(
         default="physical-ai-robotics",
         description="Default over HTTP: the only book, or the configured one.",
@@ -77,11 +88,6 @@ class SearchQuery(SearchFilters):
         """Where to look, without what to look for."""
         chosen = self.model_dump(include=set(SearchFilters.model_fields))
         return SearchFilters.model_validate(chosen)
-
-    @model_validator(mode="before")
-    @classmethod
-    def _message_is_the_text(cls, given: Any) -> Any:
-        return under_its_name(given, "text", "message")
 
     @field_validator("text")
     @classmethod
@@ -117,15 +123,11 @@ class PassageEntry(BaseModel):
     spans: list[tuple[int, int, int]]
 
     @classmethod
-    def of(cls, passage: Passage) -> Self:
-        return cls(**cls._fields(passage))
-
-    @classmethod
-    def _fields(cls, passage: Passage) -> dict[str, Any]:
+    def of(cls, passage: Passage, **more: Any) -> Self:
         place = passage.metadata
         fields = place.model_dump(include=set(PassageEntry.model_fields) - {"spans"})
         spans = [(span.start, span.end, span.at) for span in place.spans]
-        return {"id": passage.id, "text": passage.text, "spans": spans, **fields}
+        return cls(id=passage.id, text=passage.text, spans=spans, **fields, **more)
 
 
 class SearchResult(PassageEntry):
@@ -136,9 +138,9 @@ class SearchResult(PassageEntry):
     bm25: float
 
     @classmethod
-    def _fields(cls, passage: Passage) -> dict[str, Any]:
-        found = {"score": passage.score, "cosine": passage.cosine, "bm25": passage.bm25}
-        return {**super()._fields(passage), **found}
+    def of(cls, passage: Passage, **more: Any) -> Self:
+        evidence = {"score": passage.score, "cosine": passage.cosine, "bm25": passage.bm25}
+        return super().of(passage, **evidence, **more)
 
 
 class SearchResponse(BaseModel):
@@ -201,7 +203,7 @@ class ContextPassage(PassageEntry):
 
     @classmethod
     def shown(cls, passage: Passage, modules: Mapping[str, str], html: str | None = None) -> Self:
-        return cls(**cls._fields(passage), path=path_of(passage.metadata, modules), html=html)
+        return cls.of(passage, path=path_of(passage.metadata, modules), html=html)
 
 
 class ContextResponse(BaseModel):

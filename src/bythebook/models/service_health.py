@@ -1,11 +1,14 @@
-"""How a service is doing, and what it is."""
+"""How a service is doing, what it is, and what `bythebook doctor` finds."""
 
 from __future__ import annotations
 
+from collections.abc import Awaitable
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from bythebook.errors import BookError
 from bythebook.models.values import IsoMoment, UtcDatetime
 
 HEALTH_EXAMPLE: dict[str, Any] = {
@@ -117,3 +120,29 @@ class Info(BaseModel):
     embedder: str
     limits: Limits
     links: dict[str, str]
+
+
+@dataclass(frozen=True)
+class Check:
+    """One thing that was looked at. What works may still need doing something about: `action`."""
+
+    name: str
+    ok: bool
+    message: str
+    action: str = ""
+    figures: dict[str, object] = field(default_factory=dict)
+
+
+@dataclass
+class DoctorReport:
+    checks: list[Check] = field(default_factory=list)
+
+    def add(self, check: Check) -> None:
+        self.checks.append(check)
+
+    async def check(self, name: str, look: Awaitable[str]) -> bool:
+        try:
+            self.checks.append(Check(name, True, await look))
+        except BookError as problem:
+            self.checks.append(Check(name, False, problem.message, problem.action))
+        return self.checks[-1].ok

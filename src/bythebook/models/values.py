@@ -62,11 +62,8 @@ def not_blank(text: str) -> str:
     return stripped
 
 
-def under_its_name(given: Any, name: str, other: str) -> Any:
-    """A body with what another route calls by another name, under the name it has here."""
-    if isinstance(given, dict) and other in given and name not in given:
-        return {name if key == other else key: value for key, value in given.items()}
-    return given
+def counted(count: int, thing: str) -> str:
+    return f"{count:,} {thing}{'' if count == 1 else 's'}"
 
 
 # All before the last @ of what stands between the slashes: names, passwords, tokens.

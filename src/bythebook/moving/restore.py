@@ -24,9 +24,9 @@ from bythebook.errors import ConfigurationError, InputError
 from bythebook.files import is_pending, switch
 from bythebook.index.store import book_filter, index_folder, make_exclusive_store, make_store
 from bythebook.ingestion.jobs import INTERRUPTED
+from bythebook.keys import ApiKey
 from bythebook.library import Library
 from bythebook.models.chunk import now
-from bythebook.models.key import ApiKey
 from bythebook.models.values import check_book_id
 from bythebook.moving.backup import (
     CALIBRATIONS,

@@ -53,7 +53,7 @@ from bythebook.retrieval.neighbours import passage_of_record
 from bythebook.retrieval.opening import Spelling
 from bythebook.retrieval.proximity import pairs_in, proximity_of
 from bythebook.retrieval.query import definitions_first, term_to_define, weight_as_written
-from bythebook.tracing.spans import span
+from bythebook.tracing import span
 
 # Passages that are read before the best are shown: what tells most, the words of the question
 # together or a definition, may stand in one that would nearly have been shown.

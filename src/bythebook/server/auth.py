@@ -18,7 +18,7 @@ from starlette.types import ASGIApp, Receive, Send
 from starlette.types import Scope as AsgiScope
 
 from bythebook.errors import BookError, KeyRefused, NotAllowed, TooManyRequests
-from bythebook.models.key import ApiKey, Scope
+from bythebook.keys import ApiKey, Scope
 from bythebook.server.body import has_body
 from bythebook.server.caller import (
     Caller,

@@ -12,9 +12,9 @@ from starlette.datastructures import Headers
 
 from bythebook.errors import BookNotFound
 from bythebook.ingestion.catalog import requested_book
+from bythebook.keys import ApiKey
 from bythebook.library import Library
 from bythebook.models.chunk import BookInfo
-from bythebook.models.key import ApiKey
 from bythebook.settings import Settings
 
 # Who has one address of IPv6 has a whole network of this many bits.

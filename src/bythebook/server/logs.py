@@ -18,7 +18,7 @@ from pydantic import SecretStr
 
 from bythebook.models.values import iso
 from bythebook.settings import Settings
-from bythebook.tracing.spans import trace_id
+from bythebook.tracing import trace_id
 
 HIDDEN = "***"
 # A shorter secret would be found in ordinary words; it is hidden by its place only.

@@ -23,7 +23,7 @@ from bythebook.models.answer import Answer
 from bythebook.models.passage import ConfidenceLevel
 from bythebook.models.service_health import Health
 from bythebook.models.values import JobStatus
-from bythebook.tracing.spans import Outcome
+from bythebook.tracing import Outcome
 
 CloseReason = Literal["slow", "large", "invalid", "unread", "room"]
 METHODS = {"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"}

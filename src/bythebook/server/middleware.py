@@ -23,7 +23,7 @@ from bythebook.server.caller import is_listed
 from bythebook.server.error_responses import answer_problem, unexpected
 from bythebook.server.logs import log_context
 from bythebook.server.metrics import METHODS, OTHER, Metrics, route_of
-from bythebook.tracing.spans import Span, span, watching
+from bythebook.tracing import Span, span, watching
 
 logger = logging.getLogger(__name__)
 access_logger = logging.getLogger("bythebook.access")

@@ -19,7 +19,7 @@ from bythebook.server.logs import configure_logging
 from bythebook.server.metrics import Metrics
 from bythebook.server.service import Service, open_service
 from bythebook.settings import Settings
-from bythebook.tracing.sending import sending_traces
+from bythebook.tracing import sending_traces
 
 # After running answers were told to end, what is still open is cut.
 LAST_SECONDS = 5

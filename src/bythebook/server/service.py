@@ -27,7 +27,7 @@ from bythebook.server.platforms.chats import Platforms, connected
 from bythebook.server.rate import RateLimits
 from bythebook.settings import Settings
 from bythebook.threads import Threads
-from bythebook.tracing.spans import watching
+from bythebook.tracing import watching
 from bythebook.workers.rereading import rereading
 from bythebook.workers.shared_worker import check_shared
 

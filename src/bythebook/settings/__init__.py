@@ -11,36 +11,17 @@ from pydantic import Field, SecretStr, field_validator, model_validator
 
 from bythebook.settings.agent import REFUSAL as REFUSAL
 from bythebook.settings.agent import AgentConfig, check_openai_key
-from bythebook.settings.deployment import (
-    ConnectionSettings,
-    FetchSettings,
-    PlatformSettings,
-    SandboxSettings,
-    TracingSettings,
-    WorkerSettings,
-)
+from bythebook.settings.deployment import DeploymentSettings
 
 EmbedderName = Literal["built-in", "openai", "cohere"]
 ReaderName = Literal["built-in", "off"]
 
 
-class Settings(
-    AgentConfig,
-    ConnectionSettings,
-    FetchSettings,
-    PlatformSettings,
-    SandboxSettings,
-    TracingSettings,
-    WorkerSettings,
-):
+class Settings(AgentConfig, DeploymentSettings):
     """What an operator may choose. Names follow the variables the field's users already know."""
-
-    # Otherwise that of the last base class would count.
-    model_config = AgentConfig.model_config
 
     home: Path = Field(
         default_factory=lambda: user_data_path("bythebook"),
-        validation_alias="BYTHEBOOK_HOME",
         description="Data folder: the embedded index, the database and locks.",
     )
     book_id: str | None = Field(
@@ -50,18 +31,15 @@ class Settings(
     )
     embedder: EmbedderName = Field(
         default="built-in",
-        validation_alias="BYTHEBOOK_EMBEDDER",
         description="What turns text into vectors: built-in, openai or cohere.",
     )
     embedding_threads: int = Field(
         default=0,
         ge=0,
-        validation_alias="BYTHEBOOK_EMBEDDING_THREADS",
         description="Threads of the built-in embedder; 0 means one for each core.",
     )
     reader: ReaderName = Field(
         default="built-in",
-        validation_alias="BYTHEBOOK_READER",
         description="The reading model, which judges passages and checks sentences: built-in or "
         "off. Off saves memory, but answers get worse.",
     )
@@ -76,7 +54,6 @@ class Settings(
         default=5,
         ge=1,
         le=20,
-        validation_alias="BYTHEBOOK_MAX_FILE_MB",
         description="Largest file of a book, in megabytes; larger ones are reported and skipped.",
     )
     openai_embedding_model: str = Field(
@@ -138,7 +115,6 @@ class Settings(
     host: str = Field(
         default="127.0.0.1",
         min_length=1,
-        validation_alias="BYTHEBOOK_HOST",
         description="Address the service listens on. Any address but this machine's own needs a "
         "key.",
     )
@@ -146,37 +122,31 @@ class Settings(
         default=8000,
         ge=0,
         le=65535,
-        validation_alias="BYTHEBOOK_PORT",
         description="Port the service listens on; 0 takes a free one.",
     )
     rate_limit: int = Field(
         default=100,
         ge=0,
-        validation_alias="BYTHEBOOK_RATE_LIMIT",
         description="Requests a key may make in a minute; 0 means no limit.",
     )
     reader_rate_limit: int = Field(
         default=30,
         ge=0,
-        validation_alias="BYTHEBOOK_READER_RATE_LIMIT",
         description="Requests one address may make in a minute with a publishable key, which all "
         "readers of a site share; 0 means no limit.",
     )
     key_guesses: int = Field(
         default=20,
         ge=0,
-        validation_alias="BYTHEBOOK_KEY_GUESSES",
         description="Wrong keys one address may try in a minute; 0 means no limit.",
     )
     trusted_proxies: str = Field(
         default="",
-        validation_alias="BYTHEBOOK_TRUSTED_PROXIES",
         description="Addresses or networks of the proxies in front of the service, separated by "
         "commas. The X-Forwarded-For header is believed only from these.",
     )
     redis_url: SecretStr | None = Field(
         default=None,
-        validation_alias="BYTHEBOOK_REDIS_URL",
         description="Redis in which several services count requests together; without it, each "
         "counts its own.",
     )
@@ -184,24 +154,20 @@ class Settings(
         default=10,
         ge=1,
         le=1000,
-        validation_alias="BYTHEBOOK_MAX_BODY_KB",
         description="Largest request body, in kilobytes; webhooks may be larger.",
     )
     max_concurrent: int = Field(
         default=200,
         ge=1,
-        validation_alias="BYTHEBOOK_MAX_CONCURRENT",
         description="Requests the service handles at once; further ones are refused with 503.",
     )
     cors_origins: str = Field(
         default="",
-        validation_alias="BYTHEBOOK_CORS_ORIGINS",
         description="Sites whose pages may call the service, separated by commas, such as "
         "https://book.example.org.",
     )
     books_folder: Path | None = Field(
         default=None,
-        validation_alias="BYTHEBOOK_BOOKS_FOLDER",
         description="Folder from which new books may be added over HTTP; without it, only known "
         "books can be updated.",
     )
@@ -212,49 +178,41 @@ class Settings(
     )
     webhook_pull: bool = Field(
         default=True,
-        validation_alias="BYTHEBOOK_WEBHOOK_PULL",
         description="Whether a webhook runs `git pull` if the book's folder is a checkout.",
     )
     heartbeat: float = Field(
         default=15.0,
         gt=0,
-        validation_alias="BYTHEBOOK_HEARTBEAT",
         description="Seconds between the comment lines that keep a quiet stream open.",
     )
     shutdown_seconds: float = Field(
         default=20.0,
         ge=0,
-        validation_alias="BYTHEBOOK_SHUTDOWN_SECONDS",
         description="Seconds that running answers get to finish when the service stops.",
     )
     thread_idle_minutes: float = Field(
         default=60.0,
         gt=0,
-        validation_alias="BYTHEBOOK_THREAD_IDLE_MINUTES",
         description="Minutes after which an idle conversation is archived; it returns when used.",
     )
     keep_questions_days: int = Field(
         default=90,
         ge=0,
         le=36_500,
-        validation_alias="BYTHEBOOK_KEEP_QUESTIONS_DAYS",
         description="Days that questions asked over HTTP are kept for the admin page and "
         "`bythebook gaps`; 0 keeps none.",
     )
     log_format: Literal["auto", "text", "json"] = Field(
         default="auto",
-        validation_alias="BYTHEBOOK_LOG_FORMAT",
         description="Format of the log: text, json, or auto, which is text on a terminal and json "
         "elsewhere.",
     )
     log_level: Literal["debug", "info", "warning", "error"] = Field(
         default="info",
-        validation_alias="BYTHEBOOK_LOG_LEVEL",
         description="Least severe messages to log: debug, info, warning or error.",
     )
     log_questions: bool = Field(
         default=False,
-        validation_alias="BYTHEBOOK_LOG_QUESTIONS",
         description="Whether the log may contain readers' questions.",
     )
 

@@ -5,7 +5,14 @@ from __future__ import annotations
 from typing import Literal, Self
 from urllib.parse import quote, urlsplit
 
-from pydantic import Field, PrivateAttr, SecretStr, ValidationError, model_validator
+from pydantic import (
+    AliasGenerator,
+    Field,
+    PrivateAttr,
+    SecretStr,
+    ValidationError,
+    model_validator,
+)
 from pydantic_core import PydanticCustomError
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
@@ -23,13 +30,21 @@ KEY_BEGINS = "sk-"
 LEAST_KEY = 40
 
 
+PREFIX = "BYTHEBOOK_"
+
+
+def _variable(field: str) -> str:
+    return f"{PREFIX}{field.upper()}"
+
+
 class FromEnvironment(BaseSettings):
-    """Settings that know their variables."""
+    """Settings that know their variables: BYTHEBOOK_ and the field's name, or the one it gives."""
 
     model_config = SettingsConfigDict(
+        alias_generator=AliasGenerator(validation_alias=_variable),
         # Fields may be given by name in code; without a prefix $HOME would then be our home.
         populate_by_name=True,
-        env_prefix="BYTHEBOOK_",
+        env_prefix=PREFIX,
         env_file=".env",
         env_ignore_empty=True,
         extra="ignore",
@@ -63,21 +78,18 @@ class AgentConfig(FromEnvironment):
 
     answerer: AnswererName = Field(
         default="auto",
-        validation_alias="BYTHEBOOK_ANSWERER",
         description="Who writes answers: built-in quotes the book; openai is a language model; "
         "auto uses the model if OPENAI_API_KEY or OPENAI_BASE_URL is set.",
     )
     refusal: str = Field(
         default=REFUSAL,
         min_length=1,
-        validation_alias="BYTHEBOOK_REFUSAL",
         description="What a reader sees when the book has no answer.",
     )
     refusal_link: str | None = Field(
         default=None,
         max_length=1000,
         pattern=r"^(https?://|mailto:)[^\s<>]+$",
-        validation_alias="BYTHEBOOK_REFUSAL_LINK",
         description="Where a refusal sends the reader next: a web address (a forum, an issue form) "
         "or mailto:; {question} in it becomes the question.",
     )
@@ -85,7 +97,6 @@ class AgentConfig(FromEnvironment):
         default="Ask the authors",
         min_length=1,
         max_length=100,
-        validation_alias="BYTHEBOOK_REFUSAL_LINK_TEXT",
         description="What that link says.",
     )
     tool_name: ToolName = Field(
@@ -168,19 +179,16 @@ class AgentConfig(FromEnvironment):
     )
     model_down: Literal["error", "built-in"] = Field(
         default="built-in",
-        validation_alias="BYTHEBOOK_MODEL_DOWN",
         description="What to do if the language model fails or is too slow: built-in quotes the "
         "book and says why, error returns an error.",
     )
     repair: bool = Field(
         default=True,
-        validation_alias="BYTHEBOOK_REPAIR",
         description="Whether the language model may rewrite, once for each answer, the sentences "
         "that no passage supports; false leaves them out at once.",
     )
     judge: Literal["reader", "model"] = Field(
         default="reader",
-        validation_alias="BYTHEBOOK_JUDGE",
         description="What to do with sentences of which the reading model is unsure: reader leaves "
         "them out, model asks the language model in one more request.",
     )

@@ -5,195 +5,155 @@ from __future__ import annotations
 from typing import Literal
 
 from pydantic import Field, SecretStr
-from pydantic_settings import BaseSettings
+
+from bythebook.settings.agent import FromEnvironment
+
+# `book`, or `CHANNEL=book` for certain channels, with commas between.
+_BOOKS = r"^(\s*([A-Za-z0-9]+\s*=\s*)?[^\s,=]+\s*(,|$))*$"
 
 
-class ConnectionSettings(BaseSettings):
-    """Part of the settings: limits of connections and of requests that are not whole yet."""
+class DeploymentSettings(FromEnvironment):
+    """What an operator may choose beside the agent and the index."""
 
+    # Limits of connections and of requests that are not whole yet.
     max_header_kb: int = Field(
         default=32,
         ge=4,
         le=1024,
-        validation_alias="BYTHEBOOK_MAX_HEADER_KB",
         description="Largest headers of a request, in kilobytes; at most 100 headers.",
     )
     header_seconds: float = Field(
         default=10.0,
         gt=0,
-        validation_alias="BYTHEBOOK_HEADER_SECONDS",
         description="Seconds in which the headers of a request must arrive.",
     )
     body_seconds: float = Field(
         default=30.0,
         gt=0,
-        validation_alias="BYTHEBOOK_BODY_SECONDS",
         description="Seconds in which the body of a request must arrive.",
     )
     unread_seconds: float = Field(
         default=60.0,
         gt=0,
-        validation_alias="BYTHEBOOK_UNREAD_SECONDS",
         description="Seconds that an answer waits for a client that does not read it.",
     )
     max_connections: int = Field(
         default=1000,
         ge=10,
-        validation_alias="BYTHEBOOK_MAX_CONNECTIONS",
         description="Open connections; for a further one, the one that has waited longest is "
         "closed. Less if the system allows fewer open files (`ulimit -n`).",
     )
 
-
-class SandboxSettings(BaseSettings):
-    """Part of the settings: what one file of a book may cost."""
-
+    # What one file of a book may cost.
     sandbox: bool = Field(
         default=True,
-        validation_alias="BYTHEBOOK_SANDBOX",
         description="Whether a book's files are read in a separate process with limits; false "
         "reads them without limits.",
     )
     sandbox_mb: int = Field(
         default=1024,
         ge=256,
-        validation_alias="BYTHEBOOK_SANDBOX_MB",
         description="Megabytes of memory for reading a file (Linux only); a file that needs more "
         "is reported and skipped.",
     )
     sandbox_seconds: int = Field(
         default=60,
         ge=1,
-        validation_alias="BYTHEBOOK_SANDBOX_SECONDS",
         description="Seconds of processor time for reading a file, and as many again for each "
         "megabyte of it; ten times that by the clock.",
     )
 
-
-class FetchSettings(BaseSettings):
-    """Part of the settings: bounds for what comes from elsewhere."""
-
+    # Bounds for what comes from elsewhere.
     fetch_pages: int = Field(
         default=2000,
         ge=1,
         le=100_000,
-        validation_alias="BYTHEBOOK_FETCH_PAGES",
         description="Most pages that are fetched of a web site.",
     )
     fetch_depth: int = Field(
         default=20,
         ge=0,
-        validation_alias="BYTHEBOOK_FETCH_DEPTH",
         description="How many links away from the start page a page may be.",
     )
     fetch_delay: float = Field(
         default=0.2,
         ge=0,
-        validation_alias="BYTHEBOOK_FETCH_DELAY",
         description="Seconds between two requests to a web site; a longer Crawl-delay of its "
         "robots.txt is kept.",
     )
     fetch_page_seconds: float = Field(
         default=20.0,
         gt=0,
-        validation_alias="BYTHEBOOK_FETCH_PAGE_SECONDS",
         description="Seconds that one page of a web site may take.",
     )
     fetch_minutes: float = Field(
         default=60.0,
         gt=0,
-        validation_alias="BYTHEBOOK_FETCH_MINUTES",
         description="Minutes that fetching a web site or a git repository may take in all.",
     )
     fetch_private: str = Field(
         default="",
-        validation_alias="BYTHEBOOK_FETCH_PRIVATE",
         description="Private addresses that may be fetched from, with commas between: "
         "10.1.0.0/16, 127.0.0.1:8080, [::1]:80. None by default.",
     )
     reread_hours: float = Field(
         default=0.0,
         ge=0,
-        validation_alias="BYTHEBOOK_REREAD_HOURS",
         description="Hours after which a running service or worker reads web sites and git "
         "repositories again; 0 never does.",
     )
     fetch_over_http: bool = Field(
         default=True,
-        validation_alias="BYTHEBOOK_FETCH_OVER_HTTP",
         description="Whether an admin may add a web or git address as a new book over HTTP and on "
         "the page /admin. Private addresses are refused all the same.",
     )
 
-
-class WorkerSettings(BaseSettings):
-    """Part of the settings: whether jobs are shared out, and how."""
-
+    # Whether jobs are shared out, and how.
     workers: Literal["in-process", "queue"] = Field(
         default="in-process",
-        validation_alias="BYTHEBOOK_WORKERS",
         description="Who reads books for the service: in-process is the service itself; queue "
         "leaves it to `bythebook worker`, which needs PostgreSQL and a Qdrant server.",
     )
     worker_lease: float = Field(
         default=30.0,
         ge=1,
-        validation_alias="BYTHEBOOK_WORKER_LEASE",
         description="Seconds without a sign of life after which another worker takes over.",
     )
 
-
-# `book`, or `CHANNEL=book` for certain channels, with commas between.
-_BOOKS = r"^(\s*([A-Za-z0-9]+\s*=\s*)?[^\s,=]+\s*(,|$))*$"
-
-
-class PlatformSettings(BaseSettings):
-    """Part of the settings: nothing of it is needed, and a platform needs all of its own."""
-
+    # Nothing of these is needed, and a platform needs all of its own.
     slack_signing_secret: SecretStr | None = Field(
         default=None,
-        validation_alias="BYTHEBOOK_SLACK_SIGNING_SECRET",
         description="Signing secret of the Slack app.",
     )
     slack_bot_token: SecretStr | None = Field(
         default=None,
-        validation_alias="BYTHEBOOK_SLACK_BOT_TOKEN",
         description="Bot token of the Slack app (xoxb-…).",
     )
     slack_book: str = Field(
         default="",
         pattern=_BOOKS,
-        validation_alias="BYTHEBOOK_SLACK_BOOK",
         description="Book for Slack, or CHANNEL=BOOK for single channels, separated by commas; "
         "without it, the only book or BYTHEBOOK_BOOK.",
     )
     discord_public_key: str | None = Field(
         default=None,
         pattern=r"^[0-9a-fA-F]{64}$",
-        validation_alias="BYTHEBOOK_DISCORD_PUBLIC_KEY",
         description="Public key of the Discord application.",
     )
     discord_application_id: str | None = Field(
         default=None,
         pattern=r"^[0-9]{1,20}$",
-        validation_alias="BYTHEBOOK_DISCORD_APPLICATION_ID",
         description="Id of the Discord application.",
     )
     discord_book: str = Field(
         default="",
         pattern=_BOOKS,
-        validation_alias="BYTHEBOOK_DISCORD_BOOK",
         description="Book for Discord, written like BYTHEBOOK_SLACK_BOOK.",
     )
 
-
-class TracingSettings(BaseSettings):
-    """Part of the settings. The variables of OpenTelemetry may be set for other programs: they
-    alone switch nothing on."""
-
+    # The variables of OpenTelemetry may be set for other programs: they alone switch nothing on.
     tracing: Literal["off", "otlp"] = Field(
         default="off",
-        validation_alias="BYTHEBOOK_TRACING",
         description="Whether the service and `bythebook ingest` send traces to an OpenTelemetry "
         "collector: off, or otlp.",
     )

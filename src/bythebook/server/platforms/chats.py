@@ -21,9 +21,9 @@ from bythebook.errors import (
     Overloaded,
     TooManyRequests,
 )
+from bythebook.keys import ApiKey
 from bythebook.models.chat_messages import MAX_MESSAGE, ChatRequest
 from bythebook.models.chunk import now
-from bythebook.models.key import ApiKey
 from bythebook.server.caller import Caller
 from bythebook.server.conversations import Conversations, SavedAnswer
 from bythebook.server.error_responses import unexpected

@@ -10,8 +10,8 @@ from fastapi import Path as InPath
 from pydantic import BaseModel, ConfigDict, Field, SecretStr
 
 from bythebook.errors import BusyError, InputError, NotAllowed
-from bythebook.evaluation.examine_model import DoctorReport, examine_model
-from bythebook.models.key import ApiKey
+from bythebook.keys import ApiKey
+from bythebook.models.service_health import DoctorReport
 from bythebook.models.values import shown_address
 from bythebook.server.auth import Admin, Serving
 from bythebook.server.caller import Caller
@@ -216,6 +216,8 @@ async def test(service: Serving, caller: Admin, request: ModelChoice | None = No
         )
     if _testing.locked():
         raise BusyError("A model is being tested already.", action="Try again in a minute.")
+    from bythebook.evaluation.examine_model import examine_model  # with the Agents SDK
+
     async with _testing:
         report = DoctorReport()
         await examine_model(report, service.library, await _question(service), settings)

@@ -11,9 +11,14 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from bythebook.database.tables import storable_json
 from bythebook.errors import BookNotFound
-from bythebook.models.agent_messages import AgentQuestion, AgentRequest, AgentResponse
 from bythebook.models.asked_question import MAX_REASON, Rating
-from bythebook.models.chat_messages import ChatRequest, ChatResponse
+from bythebook.models.chat_messages import (
+    AgentQuestion,
+    AgentRequest,
+    AgentResponse,
+    ChatRequest,
+    ChatResponse,
+)
 from bythebook.models.conversation import Conversation, ConversationState, ConversationThread
 from bythebook.models.values import UtcDatetime, Uuid4
 from bythebook.server.auth import Chatter, Serving

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any
 from fastapi import APIRouter, FastAPI, Request, Response
 from starlette.types import Receive, Scope, Send
 
+from bythebook.keys import Scope as KeyScope
 from bythebook.library import Library
 from bythebook.models.answer import Answer
 from bythebook.models.chat_messages import ChatRequest
 from bythebook.models.chunk import BookInfo
 from bythebook.models.conversation import Conversation
-from bythebook.models.key import Scope as KeyScope
 from bythebook.server.auth import Guest, Serving
 from bythebook.server.caller import Caller
 from bythebook.server.conversations import ConversationQuestion

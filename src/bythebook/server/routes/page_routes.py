@@ -14,7 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from starlette.exceptions import HTTPException
 
 from bythebook.errors import InputError
-from bythebook.models.key import checked_origin
+from bythebook.keys import checked_origin
 from bythebook.server.auth import Serving
 from bythebook.server.caller import is_listed, listed_origins
 from bythebook.server.error_responses import problems

@@ -1,4 +1,4 @@
-"""`bythebook ingest`: a folder, a web site or a git repository becomes searchable."""
+"""`bythebook ingest`, `books` and `jobs`: what gets into the index, what is in it, and when."""
 
 from __future__ import annotations
 
@@ -10,14 +10,18 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from bythebook.cli.terminal import err, print_json
+from bythebook.cli.terminal import async_command, open_library, out, print_json, progress_bar
 from bythebook.errors import InputError
 from bythebook.models.values import INGESTION_MODES
+from bythebook.settings import load_settings
+from bythebook.tracing import sending_traces
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from bythebook.fetching.crawl import CrawlReport
     from bythebook.library import Library
-    from bythebook.models.job import IngestionJob
+    from bythebook.models.job import FileChanges, IngestionJob
     from bythebook.models.values import IngestionMode
 
 
@@ -28,7 +32,8 @@ NO_ADDRESS = (
 )
 
 
-def ingest_command(
+@async_command
+async def ingest_command(
     source: Annotated[
         str | None,
         typer.Argument(
@@ -74,9 +79,9 @@ def ingest_command(
         )
     if source is not None and (address := find_address(source, ref, path)):
         source = address.text
-    job = asyncio.run(ingest(source, book, mode, quiet=json))  # type: ignore[arg-type]
+    job = await ingest(source, book, mode, quiet=json)  # type: ignore[arg-type]
     if json:
-        print_json(job.model_dump(mode="json"))
+        print_json(job)
     if job.files_failed:  # the rest is in, but a script must notice
         raise typer.Exit(1)
 
@@ -85,15 +90,11 @@ async def ingest(
     source: Path | str | None, book_id: str | None, mode: IngestionMode, quiet: bool = False
 ) -> IngestionJob:
     """Ingest with a progress bar on a terminal and a line of result."""
-    from bythebook.library import Library
-    from bythebook.settings import load_settings
-    from bythebook.tracing.sending import sending_traces
-
     settings = load_settings()
     started = time.monotonic()
     async with (
         sending_traces(settings.tracing, settings.otlp_endpoint, settings.service_name),
-        await Library.open(settings) as library,
+        open_library(settings) as library,
     ):
         if source is None:
             known = await library.book(book_id)
@@ -104,7 +105,8 @@ async def ingest(
         else:
             job = await _with_progress_bar(library, source, book_id, mode)
         is_new = 0 < job.files_processed == job.total_files and not job.chunks_deleted
-        linkless = is_new and _has_manifest(source)
+        # Beside a single file there is no place to say where the book is published.
+        linkless = is_new and await asyncio.to_thread(Path(source).is_dir)
         linkless = linkless and not (await library.book(job.book_id)).base_url
     for warning in job.warnings[:SHOWN_WARNINGS]:
         sys.stderr.write(f"Warning: {warning}\n")
@@ -118,31 +120,13 @@ async def ingest(
     return job
 
 
-def _has_manifest(source: Path | str) -> bool:
-    """Whether there is a place to say where the book is published: not beside a single file."""
-    return Path(source).is_dir()
-
-
 async def _with_progress_bar(
     library: Library, source: Path | str, book_id: str | None, mode: IngestionMode
 ) -> IngestionJob:
-    from rich.progress import (
-        BarColumn,
-        MofNCompleteColumn,
-        Progress,
-        TextColumn,
-        TimeRemainingColumn,
-    )
+    from rich.progress import TextColumn
 
     started = time.monotonic()
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TextColumn("{task.fields[rate]}"),
-        TimeRemainingColumn(),
-    )
-    with Progress(*columns, console=err(), transient=True) as progress:
+    with progress_bar(TextColumn("{task.fields[rate]}")) as progress:
         name = Path(source).name or str(source)
         task = progress.add_task(f"Reading {name}", total=None, rate="…")
 
@@ -173,3 +157,86 @@ def _summary(job: IngestionJob, seconds: float) -> str:
     parts.append(f"{job.chunks_created} passages added, {job.chunks_deleted} removed")
     parts.append(f"{job.chunks_embedded} embedded")
     return f"{job.book_id}: {'; '.join(parts)} ({seconds:.1f} s)."
+
+
+@async_command
+async def books_command(
+    remove: Annotated[
+        str | None, typer.Option(help="Delete this book from the index. Its files stay.")
+    ] = None,
+    json: Annotated[bool, typer.Option("--json", help="Print the books as JSON.")] = False,
+) -> None:
+    """List the books in the index, or remove one."""
+    async with open_library() as library:
+        if remove is not None:
+            removed = await library.remove_book(remove)
+            sys.stderr.write(f"Removed {removed.book_id} ({removed.total_chunks} passages).\n")
+        known = await library.books()
+    if json:
+        print_json(known)
+        return
+    if not known:
+        out().print("There is no book in the index. Run `bythebook ingest PATH`.")
+        return
+    from rich.table import Table
+
+    table = Table("book", "title", "files", "passages", "embedding model", box=None)
+    for book in known:
+        counts = (str(book.total_files), str(book.total_chunks))
+        table.add_row(book.book_id, book.title, *counts, book.embedding_model)
+    out().print(table)
+
+
+@async_command
+async def jobs_command(
+    book: Annotated[str | None, typer.Option("--book", help="Only jobs of this book.")] = None,
+    limit: Annotated[int, typer.Option(min=1, max=1000, help="How many to list.")] = 20,
+    json: Annotated[bool, typer.Option("--json", help="Print the jobs as JSON.")] = False,
+) -> None:
+    """List ingestion jobs, newest first, with what each found changed.
+
+    With --book, the files that the last one found changed are named.
+
+    A job whose process died is shown as failed. Run the same ingest again to continue it.
+    """
+    async with open_library() as library:
+        known = await library.jobs(book, limit)
+    if json:
+        print_json(known)
+        return
+    if not known:
+        out().print("There are no jobs yet. Run `bythebook ingest PATH`.")
+        return
+    from rich.table import Table
+
+    table = Table(
+        "job", "book", "mode", "status", "started", "files", "changes", "passages", "", box=None
+    )
+    for job in known:
+        table.add_row(
+            str(job.job_id),
+            job.book_id,
+            job.mode,
+            job.status,
+            f"{job.started_at:%Y-%m-%d %H:%M}",
+            f"{job.files_processed}/{job.total_files}",
+            "" if job.changes is None else str(job.changes),
+            f"+{job.chunks_created} -{job.chunks_deleted}",
+            job.error_message or (f"{len(job.warnings)} warnings" if job.warnings else ""),
+        )
+    out().print(table)
+    if book is not None and (changes := known[0].changes):
+        for line in _named(changes):
+            out().print(line, markup=False, highlight=False)
+
+
+def _named(changes: FileChanges) -> Iterator[str]:
+    """The files that the last ingest of a book found changed."""
+    for how, count, files in (
+        ("added", changes.added, changes.added_files),
+        ("changed", changes.changed, changes.changed_files),
+        ("removed", changes.removed, changes.removed_files),
+    ):
+        yield from (f"{how}: {file}" for file in files)
+        if rest := count - len(files):
+            yield f"and {rest:,} more {how}"

@@ -5,19 +5,40 @@ from __future__ import annotations
 import re
 from bisect import bisect_left, bisect_right
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import ceil, log2
 
+from bythebook.models.passage import level_of
+from bythebook.retrieval.calibration import THRESHOLD, Calibration
+from bythebook.retrieval.fitting import Example, Kind
+
 BINS = 10
+DIGITS = 4
 # A sentence shorter than this must be found whole: its words stand in too many others.
 LEAST_PART = 30
 MARKERS = re.compile(r"(?<!\s)\s*+(?:\[\d{1,3}\])+")
 WORD = re.compile(r"\w+")
 
 
+def rounded(value: float | None, digits: int = DIGITS) -> float | None:
+    return None if value is None else round(value, digits)
+
+
 def mean(values: Sequence[float]) -> float | None:
     return sum(values) / len(values) if values else None
+
+
+def rounded_mean(values: Iterable[float | None]) -> float | None:
+    """Of those that are known."""
+    return rounded(mean([value for value in values if value is not None]))
+
+
+def balanced_accuracy(let_through: float | None, held_back: float | None) -> float | None:
+    """Of what should and what should not be let through, if there is both."""
+    if let_through is None or held_back is None:
+        return None
+    return (let_through + held_back) / 2
 
 
 def percentile(values: Sequence[float], share: float) -> float | None:
@@ -92,29 +113,38 @@ class Bin:
     right: float
 
 
-def bins_of(said: Sequence[float], right: Sequence[bool], bins: int = BINS) -> list[Bin]:
+def bins_of(said: Sequence[float], right: Sequence[bool]) -> list[Bin]:
     """Equal steps of confidence; those in which nothing was said are left out."""
-    members: dict[int, list[int]] = {}
-    for index, value in enumerate(said):
-        members.setdefault(min(int(value * bins), bins - 1), []).append(index)
     return [
         Bin(
-            number / bins,
-            (number + 1) / bins,
+            number / BINS,
+            (number + 1) / BINS,
             len(inside),
             sum(said[i] for i in inside) / len(inside),
             sum(right[i] for i in inside) / len(inside),
         )
-        for number, inside in sorted(members.items())
+        for number, inside in sorted(_members(said).items())
     ]
 
 
-def expected_calibration_error(said: Sequence[float], right: Sequence[bool]) -> float | None:
+def _members(said: Sequence[float]) -> dict[int, list[int]]:
+    """Which of them fall into each bin."""
+    members: dict[int, list[int]] = {}
+    for index, value in enumerate(said):
+        members.setdefault(min(int(value * BINS), BINS - 1), []).append(index)
+    return members
+
+
+def calibration_error(
+    said: Sequence[float], right: Sequence[bool], weights: Sequence[float] | None = None
+) -> float | None:
     """The mean distance, over bins, of what was said from how often it was right; 0 is best."""
-    if not said:
-        return None
-    distances = (bin.count * abs(bin.said - bin.right) for bin in bins_of(said, right))
-    return sum(distances) / len(said)
+    counts = weights or [1.0] * len(said)
+    distances = (
+        abs(sum(counts[i] * (said[i] - right[i]) for i in inside))
+        for inside in _members(said).values()
+    )
+    return sum(distances) / sum(counts) if said else None
 
 
 def brier(said: Sequence[float], right: Sequence[bool]) -> float | None:
@@ -156,3 +186,77 @@ def _same(one: str, other: str) -> bool:
     """Equal, or one a part of the other: people cut sentences in different places."""
     short, long = sorted((one, other), key=len)
     return one == other or (len(short) > LEAST_PART and short in long)
+
+
+@dataclass(frozen=True)
+class Quality:
+    """Shares and areas from 0 to 1, None where no question can tell. `calibration_error` is the
+    expected error in ten bins of the mean score, `shown_error` that of the confidence of answers,
+    both as if covered questions and others were asked equally often; right is a covered question
+    whose best passage answers it."""
+
+    covered: int
+    near: int
+    off_topic: int
+    auroc_near: float | None
+    auroc_off_topic: float | None
+    answered: float | None
+    refused_near: float | None
+    refused_off_topic: float | None
+    balanced_accuracy: float | None
+    calibration_error: float
+    shown_error: float
+
+
+def measure(
+    examples: Sequence[Example],
+    coverages: Sequence[float],
+    weights: Sequence[float],
+    calibration: Calibration,
+) -> Quality:
+    """What coverages are worth, shown as the calibration does; the levels decide at the default
+    threshold."""
+    of: dict[Kind, list[float]] = {"covered": [], "near": [], "off-topic": []}
+    decided: dict[Kind, list[bool]] = {"covered": [], "near": [], "off-topic": []}
+    means, shown = [], []
+    for example, coverage in zip(examples, coverages, strict=True):
+        given = calibration.scores(coverage, example.evidence.strengths)
+        confidence = confidence_of(given)
+        of[example.kind].append(coverage)
+        decided[example.kind].append(confidence is not None)
+        means.append(mean(given) or 0.0)
+        shown.append(confidence)
+    answered = mean(decided["covered"])
+    near, off_topic = (
+        mean([not passed for passed in decided[kind]]) for kind in ("near", "off-topic")
+    )
+    refused = mean([share for share in (near, off_topic) if share is not None])
+    right = [example.right for example in examples]
+    answers = [index for index, confidence in enumerate(shown) if confidence is not None]
+    return Quality(
+        covered=len(of["covered"]),
+        near=len(of["near"]),
+        off_topic=len(of["off-topic"]),
+        auroc_near=auroc(of["covered"], of["near"]),
+        auroc_off_topic=auroc(of["covered"], of["off-topic"]),
+        answered=answered,
+        refused_near=near,
+        refused_off_topic=off_topic,
+        balanced_accuracy=balanced_accuracy(answered, refused),
+        calibration_error=calibration_error(means, right, weights) or 0.0,
+        shown_error=calibration_error(
+            [shown[i] or 0.0 for i in answers],
+            [right[i] for i in answers],
+            [weights[i] for i in answers],
+        )
+        or 0.0,
+    )
+
+
+def confidence_of(given: Sequence[float]) -> float | None:
+    """The mean of the scores that pass the threshold; None where the levels refuse."""
+    passing = [score for score in given if score >= THRESHOLD]
+    if not passing:
+        return None
+    average = sum(passing) / len(passing)
+    return None if level_of(average, len(passing)) == "insufficient" else average
