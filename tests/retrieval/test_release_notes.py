@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from bythebook.retrieval.reranker import ABOUT_CHANGES, is_release_notes
+from bythebook.retrieval.reranker import ABOUT_CHANGES, is_secondary
 from models.samples import passage
 
 
@@ -24,7 +24,7 @@ from models.samples import passage
     ],
 )
 def test_pages_that_tell_changes(file: str, title: str, expected: bool) -> None:
-    assert is_release_notes(passage(source_file=file, title=title).metadata) is expected
+    assert is_secondary(passage(source_file=file, title=title).metadata) is expected
 
 
 @pytest.mark.parametrize(

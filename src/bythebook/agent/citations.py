@@ -71,7 +71,7 @@ def put_markers(text: str, numbers: tuple[int, ...]) -> str:
     if text.lstrip().startswith("|"):
         return f"{text.rstrip()}\n\n{markers}"
     stop = STOP.search(text)
-    if not stop or stop[1].startswith("…"):
+    if not stop or stop[1].startswith(("…", "..")):
         return f"{text.rstrip()} {markers}"
     return f"{text[: stop.start()]} {markers}{stop[1]}"
 

@@ -16,6 +16,7 @@ from bythebook.extractive.quotes import (
     quotes_of,
     was_shown_before,
 )
+from bythebook.extractive.units import announces
 from bythebook.language.query_rewrite import rewrite_standalone, wants_more
 from bythebook.models.conversation import Conversation, Turn
 from bythebook.models.passage import Passage
@@ -50,7 +51,10 @@ class ExtractiveWriter:
         with span("quote", passages=len(state.passages)):
             quotes = self._quotes(state, turns)
             if continues_in_next(quotes):
-                quotes += await _next(state, quotes[-1].passage)
+                more = await _next(state, quotes[-1].passage)
+                # What nothing follows is no introduction.
+                idle = not more and len(quotes) > 1 and announces(quotes[-1].text)
+                quotes = quotes[:-1] if idle else [*quotes, *more]
         return quotes
 
     async def reply(self, state: TurnState, instructions: str, text: str, tokens: int) -> str:

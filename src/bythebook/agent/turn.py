@@ -30,7 +30,7 @@ from bythebook.models.retrieval_tool import SearchArguments, ToolCall, ToolRespo
 from bythebook.models.search_messages import SearchFilters, SearchQuery
 from bythebook.retrieval.calibration import assess
 from bythebook.retrieval.opening import asks_about_book
-from bythebook.retrieval.reranker import RERANKED, Reranked, rerank
+from bythebook.retrieval.reranker import CONSIDERED, RERANKED, Reranked, rerank
 from bythebook.retrieval.retriever import Found
 
 # A question may need two or three looks; more is a model that is lost.
@@ -339,16 +339,24 @@ async def search_and_read(
     """What search finds, and the same as the reader judges it, who looks at five passages however
     few are asked for, and at the book's first pages where the book itself is asked about."""
     assert library.reader is not None
-    found = await library.search(_judged_by(query))
-    passages, most = found.passages, RERANKED
+    more = query.model_copy(update={"limit": max(query.limit, CONSIDERED)})
+    found = await library.search(more)
+    passages, strengths, most = found.passages, found.strengths, RERANKED
     names = (book.title, book.book_id)
     if query.filters == SearchFilters() and asks_about_book(found.query, found.heaviest, *names):
         first = await library.opening(query.book_id)
         known = {passage.id for passage in first}
-        passages = (*first, *(one for one in passages if one.id not in known))
+        rest = [at for at, passage in enumerate(passages) if passage.id not in known]
+        strengths = (
+            *[max(strengths, default=0.0)] * len(first),
+            *(strengths[at] for at in rest),
+        )
+        passages = (*first, *(passages[at] for at in rest))
         most += len(first)
     text = read_as or found.query or query.text
-    return found, await rerank(library.reader, text, passages, found.coverage, most)
+    judged = await rerank(library.reader, text, passages, strengths, found.coverage, most)
+    kept = judged.passages[: max(query.limit, most)]
+    return found, replace(judged, passages=kept)
 
 
 def _interleave(found: Sequence[Passage], more: Sequence[Passage]) -> list[Passage]:

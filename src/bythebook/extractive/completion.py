@@ -10,7 +10,8 @@ from bythebook.extractive.units import Unit
 
 # Prose beside code; more stands behind "show the section".
 MOST_WORDS = 150
-# A longer listing is shown only where it is itself what answers.
+# A longer listing is shown only where it is itself what answers; all listings together are longer
+# only where the first already is.
 MOST_LINES = 30
 # A list up to so long is shown whole once half of it answers.
 WHOLE_LIST = 120
@@ -32,17 +33,54 @@ def complete(units: Sequence[Unit], evidence: Mapping[int, float]) -> list[int]:
     chosen: set[int] = set()
     for place in sorted(evidence, key=lambda place: (-evidence[place], place)):
         together = chosen | set(_with_context(units, place, evidence))
-        if not chosen or _words(units, together) <= MOST_WORDS:
+        if not chosen or _is_short(units, together):
             chosen = together
     chosen |= set(_bridges(units, chosen))
+    chosen = {place for place in chosen if not _is_idle(units, place, chosen)} or chosen
     first: dict[tuple[str, str], int] = {}
     for place in sorted(chosen):  # what the book says twice is shown once
         first.setdefault((units[place].kind, units[place].text), place)
     return sorted(first.values())
 
 
-def _words(units: Sequence[Unit], places: set[int]) -> int:
-    return sum(units[place].words for place in places)
+def _is_idle(units: Sequence[Unit], place: int, chosen: set[int]) -> bool:
+    """Whether it announces what is not shown. What follows the last unit is in another passage."""
+    if not units[place].announces or place + 1 == len(units):
+        return False
+    announced = units[place + 1].block
+    return not any(units[at].block == announced for at in chosen)
+
+
+def _is_short(units: Sequence[Unit], places: set[int]) -> bool:
+    lines = sum(units[place].lines for place in places if units[place].kind == "code")
+    return sum(units[place].words for place in places) <= MOST_WORDS and lines <= MOST_LINES
+
+
+def are_parallel(units: Sequence[Unit], place: int, beside: int) -> bool:
+    """Whether two neighbours are items of one list, rows of one table, or one-line paragraphs."""
+    one, other = units[place], units[beside]
+    if one.kind != other.kind or one.section != other.section or one.head or other.head:
+        return False
+    if one.kind in ("item", "row"):
+        return one.block == other.block
+    return one.kind == "sentence" and _is_alone(units, place) and _is_alone(units, beside)
+
+
+def _is_alone(units: Sequence[Unit], place: int) -> bool:
+    around = units[max(place - 1, 0) : place] + units[place + 1 : place + 2]
+    return all(unit.block != units[place].block for unit in around)
+
+
+def first_of_block(units: Sequence[Unit], place: int) -> list[int]:
+    """The places of the block that begins here, as far as there is room for them."""
+    words = 0
+    found: list[int] = []
+    for at, unit in enumerate(units[place:], place):
+        words += unit.words
+        if unit.block != units[place].block or words > WHOLE_LIST:
+            break
+        found.append(at)
+    return found
 
 
 def _with_context(
@@ -100,9 +138,7 @@ def _introduced(units: Sequence[Unit], place: int) -> Iterator[int]:
         if following.lines <= MOST_LINES:
             yield after
     elif units[place].announces and following.kind in ("item", "row"):
-        block = [n for n, unit in enumerate(units) if unit.block == following.block]
-        if sum(units[n].words for n in block) <= WHOLE_LIST:
-            yield from block
+        yield from first_of_block(units, after)
 
 
 def _context_before(units: Sequence[Unit], place: int) -> Iterator[int]:

@@ -7,7 +7,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
-from bythebook.extractive.completion import MOST_LINES, MOST_WORDS, WHOLE_LIST, complete
+from bythebook.extractive.completion import (
+    MOST_LINES,
+    MOST_WORDS,
+    are_parallel,
+    complete,
+    first_of_block,
+)
 from bythebook.extractive.units import Unit, item_lines, shown, units_of
 from bythebook.grounding.instructions import without_instructions
 from bythebook.language.segmentation import cells_of
@@ -43,9 +49,25 @@ def quotes_of(passage: Passage, readings: Sequence[Reading]) -> list[Quote]:
 
 
 def evidence_in(units: Sequence[Unit], readings: Sequence[Reading]) -> dict[int, float]:
-    """The places of the units that the reader marked, each with its probability."""
+    """The places of the units that the reader marked, each with its probability, and of those
+    parallel to them that it nearly marked: what a book sets side by side stands or falls
+    together."""
+    marked = _touched(units, readings, faint=False)
+    faint = _touched(units, readings, faint=True)
+    reached = list(marked)
+    for place in reached:
+        for beside in (place - 1, place + 1):
+            if beside in faint and beside not in marked and are_parallel(units, place, beside):
+                marked[beside] = faint[beside]
+                reached.append(beside)
+    return marked
+
+
+def _touched(
+    units: Sequence[Unit], readings: Sequence[Reading], *, faint: bool
+) -> dict[int, float]:
     evidence: dict[int, float] = {}
-    marked = [found for reading in readings for found in reading.evidence]
+    marked = [one for each in readings for one in each.evidence if one.faint == faint]
     for place, unit in enumerate(units):
         for found in marked:
             if found.start < unit.end and unit.start < found.end and unit.kind != "heading":
@@ -132,11 +154,11 @@ def continuation(passage: Passage, following: Passage) -> list[Quote]:
     last = units_in(passage)[-1]
     if last.number and not units[0].number:
         return []
-    block = [place for place, unit in enumerate(units) if unit.block == units[0].block]
-    words = sum(units[place].words for place in block)
-    lines = sum(units[place].lines for place in block)
-    fits = lines <= MOST_LINES if units[0].kind == "code" else words <= WHOLE_LIST
-    return list(rendered(following, units, block)) if fits else []
+    if units[0].kind == "code":
+        block = [0] if units[0].lines <= MOST_LINES else []
+    else:
+        block = first_of_block(units, 0)
+    return list(rendered(following, units, block))
 
 
 def _in_source(passage: Passage, offset: int) -> int:

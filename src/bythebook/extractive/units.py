@@ -59,7 +59,11 @@ class Unit:
     @property
     def announces(self) -> bool:
         """Whether it says that something follows."""
-        return self.kind == "sentence" and self.text.rstrip("*_ ").endswith((":", "："))
+        return self.kind == "sentence" and announces(self.text)
+
+
+def announces(text: str) -> bool:
+    return text.rstrip("*_ ").endswith((":", "："))
 
 
 def units_of(text: str) -> list[Unit]:

@@ -117,9 +117,10 @@ class Network(OnnxModel):
             for part in (asked, heading, text)
         )
         return Encoded(
-            # What came before in a conversation stands first and goes first.
+            # What came before in a conversation stands first and goes first; of headings, the
+            # last is that of the text.
             first.ids[-LONGEST_ASKED:],
-            above.ids[:LONGEST_HEADING],
+            above.ids[-LONGEST_HEADING:],
             body.ids,
             body.offsets,
             windows(len(body.ids)),

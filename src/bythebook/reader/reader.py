@@ -6,7 +6,7 @@ import asyncio
 import os
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Self, TypeVar
 
@@ -31,6 +31,8 @@ Asked = tuple[str, str, str]
 # Above this another passage is not looked at for a better one. The network is never surer than
 # .81 that a passage answers.
 SURE_ANSWERS = 0.79
+# What has this share of the threshold is evidence only beside what passes it.
+FAINT = 0.5
 WITHOUT = (
     "Without the reading model, search and refusals work as before, but nothing judges whether a "
     "passage answers, marks where, or checks what a sentence means."
@@ -39,11 +41,13 @@ WITHOUT = (
 
 @dataclass(frozen=True)
 class Evidence:
-    """`text[start:end]` of the passage is a part of the answer with this probability."""
+    """`text[start:end]` of the passage is a part of the answer with this probability. Where it is
+    `faint`, only together with a parallel unit beside it that is not."""
 
     start: int
     end: int
     score: float
+    faint: bool = False
 
 
 @dataclass(frozen=True)
@@ -141,7 +145,7 @@ class Reader:
         self, text: str, encoded: Encoded, stretches: Sequence[Stretch]
     ) -> Iterator[Evidence]:
         """Units of the passage whose word pieces are likely enough a part of the answer, or the
-        likeliest where none is."""
+        likeliest where none is; and those that may be."""
         scales = self._network.calibration
         logits: list[list[float]] = [[] for _ in encoded.pieces]
         for stretch in stretches:
@@ -150,7 +154,9 @@ class Reader:
         likely = [scales.evidence.probability(sum(each) / len(each)) for each in logits]
         found = [Evidence(*unit) for unit in unit_scores(text, encoded.characters, likely)]
         least = min(scales.evidence_threshold, max((one.score for one in found), default=1.0))
-        yield from (one for one in found if one.score >= least)
+        for one in found:
+            if one.score >= FAINT * least:
+                yield replace(one, faint=one.score < least)
 
     def _in_thread(self, work: Callable[[], Result]) -> asyncio.Future[Result]:
         return asyncio.get_running_loop().run_in_executor(self._pool, work)

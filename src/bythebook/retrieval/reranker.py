@@ -7,26 +7,30 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import accumulate
 
-from bythebook.models.chunk import DocumentMetadata
+from bythebook.language.segmentation import pieces_of
+from bythebook.models.chunk import count_words
 from bythebook.models.passage import Passage
 from bythebook.reader.reader import Reader, Reading
-from bythebook.retrieval.calibration import SUREST, THRESHOLD, log_odds, logistic
+from bythebook.retrieval.calibration import SPREAD, SUREST, THRESHOLD, log_odds, logistic
+from bythebook.retrieval.query import defining, term_to_define
 
 # Passages that are read: of more, the reader takes a wrong one more often than it finds a right
-# one that search put so far down.
-RERANKED = 5
+# one that search put so far down. They are the first of so many that search finds, without those
+# that hardly ever answer.
+RERANKED, CONSIDERED = 5, 16
 # The probability of a right answer, in log-odds: so much of what the reader says of the best
 # passage, so much of what search says of the question, and the rest. Fitted to questions whose
 # facts are known or whose answers were read, judged book by book (benchmarks/answers.py --fit).
 READER, SEARCH, BIAS = 0.78, 0.24, -0.26
+# What a passage that defines the term asked for has ahead of others, in log-odds.
+DEFINES = 1.0
 # From this probability on the passage is shown as an answer.
 ANSWERS = 0.15
 # Search puts what answers first: a passage that was not read is taken to answer with so much of the
 # probability of the one before it.
 UNREAD = 0.5
-# Pages that tell what changed: they say much that was so once. Asked about something else, the
-# book's other pages come first unless they are that much less likely to answer.
-RELEASE_NOTES_PENALTY = 0.3
+# Pages that tell what changed say much that was so once, and those for contributors tell of the
+# project. They are read only where fewer others are found, or when they are asked about.
 RELEASE_NOTES = re.compile(
     r"(?:^|[/\s_-])(?:change-?logs?|changes|release-?notes?|releases?|history|what'?s-?new|news)"
     r"(?:$|[/\s._-])",
@@ -37,6 +41,18 @@ ABOUT_CHANGES = re.compile(
     r"(?:since|in|which) version|upgrad\w+|migrat\w+)\b",
     re.IGNORECASE,
 )
+
+FOR_CONTRIBUTORS = re.compile(
+    r"(?:^|[/\s_-])(?:contribut(?:e|ing|ors?)|code-?of-?conduct|governance|hacking)(?:$|[/\s._-])",
+    re.IGNORECASE,
+)
+ABOUT_CONTRIBUTING = re.compile(
+    r"\b(?:contribut\w*|pull requests?|patch(?:es)?|maintainers?|governance|code of conduct|"
+    r"(?:develop|hack|work) on)\b",
+    re.IGNORECASE,
+)
+# A passage of fewer words, its headings aside, only names what stands elsewhere.
+FEWEST_WORDS = 5
 
 
 @dataclass(frozen=True)
@@ -57,36 +73,56 @@ async def rerank(
     reader: Reader,
     question: str,
     passages: Sequence[Passage],
+    strengths: Sequence[float],
     coverage: float,
     most: int = RERANKED,
 ) -> Reranked:
-    """Reads the first passages in their order until one surely answers, release notes last.
-    `coverage` is how sure search is that the book answers: the reader looks closer, but at few
-    passages."""
+    """Reads the first passages that may answer, in their order, until one surely does. `strengths`
+    are search's evidence for each; `coverage` is how sure search is that the book answers: the
+    reader looks closer, but at few passages."""
     if not passages:
         return Reranked((), 0.0)
-    notes: set[str] = set()
-    if not ABOUT_CHANGES.search(question):
-        notes = {one.id for one in passages[:most] if is_release_notes(one.metadata)}
-        first = sorted(passages[:most], key=lambda one: one.id in notes)
-        passages = [*first, *passages[most:]]
-    readings = await reader.read_all(question, passages[:most])
-    readings.sort(
-        key=lambda one: RELEASE_NOTES_PENALTY * (passages[one.number].id in notes) - one.answers
-    )
-    read = [reading.number for reading in readings]
-    order = [*read, *(n for n in range(len(passages)) if n not in read)]
-    likely = [_probability(reading.answers, coverage) for reading in readings]
+    last = [is_secondary(one, question) for one in passages]
+    read_in = sorted(range(len(passages)), key=lambda number: last[number])
+    readings = await reader.read_all(question, [passages[number] for number in read_in[:most]])
+    by_number = {read_in[reading.number]: reading for reading in readings}
+    best = max(strengths[number] for number in by_number)
+
+    term = term_to_define(question)
+    defines = defining(term).search if term else None
+
+    def belief(number: int) -> float:
+        """The reader tells what answers from what does not; of two that do, it hardly tells the
+        better one, and search does."""
+        ahead = SPREAD * (strengths[number] - best)
+        ahead += DEFINES * bool(defines and defines(passages[number].text))
+        return log_odds(within(by_number[number].answers)) + ahead
+
+    order = sorted(by_number, key=belief, reverse=True)
+    likely = [_probability(by_number[number].answers, coverage) for number in order]
+    order += [number for number in read_in if number not in by_number]
     scores = scores_of(likely, len(order))
     scored = [
         replace(passages[number], score=score) for number, score in zip(order, scores, strict=True)
     ]
-    by_id = {passages[reading.number].id: reading for reading in readings}
+    by_id = {passages[number].id: reading for number, reading in by_number.items()}
     return Reranked(tuple(scored), likely[0], by_id)
 
 
-def is_release_notes(place: DocumentMetadata) -> bool:
-    return bool(RELEASE_NOTES.search(f"{place.source_file} {place.title}"))
+def is_secondary(passage: Passage, question: str) -> bool:
+    """Whether it is read after all others."""
+    place = passage.metadata
+    named = f"{place.source_file} {place.title}"
+    if RELEASE_NOTES.search(named) and not ABOUT_CHANGES.search(question):
+        return True
+    if FOR_CONTRIBUTORS.search(named) and not ABOUT_CONTRIBUTING.search(question):
+        return True
+    bodies = (
+        passage.text[one.start : one.end]
+        for one in pieces_of(passage.text)
+        if one.kind != "heading"
+    )
+    return sum(map(count_words, bodies)) < FEWEST_WORDS
 
 
 def _probability(answers: float, coverage: float) -> float:

@@ -68,10 +68,11 @@ Best = list[tuple[Candidate, Passage]]
 class Found:
     """Passages, best first; `total` counts the passages that the filters leave to be searched.
     `coverage` is the probability that the book answers the question, and `evidence` is what it was
-    judged by."""
+    judged by; `strengths` are what speaks for each passage."""
 
     passages: tuple[Passage, ...]
     total: int
+    strengths: tuple[float, ...] = ()
     coverage: float = 0.0
     evidence: Answerability | None = None
     # What was looked for: the question without its typing errors, and its rarest word's weight.
@@ -157,6 +158,7 @@ class Retriever:
         return Found(
             tuple(passages),
             await self.counts.of(book, query.filters, selection),
+            tuple(strength for strength, _ in read[: query.limit]),
             calibration.shown(coverage),
             answerability,
             query.text,
