@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from sqlalchemy import delete, select, text
 
 from bythebook.database.engine import Database
-from bythebook.database.tables import allowed_sources, given_titles, removed_pages
+from bythebook.database.tables import allowed_sources, books, given_titles, removed_pages
 from bythebook.errors import InputError, NotAllowed, TooLarge
 from bythebook.fetching.address import find_address, stored_address
 from bythebook.files import check_room, disk_full, is_full, write_atomically
@@ -265,7 +265,10 @@ class Sources(AllowedSources):
         self, source: str, book_id: str | None, on_fetch: OnFetch
     ) -> tuple[Book, str]:
         if (address := find_address(source)) is None:
-            return await asyncio.to_thread(_book_in, Path(source), book_id)
+            book, kept = await asyncio.to_thread(_book_in, Path(source), book_id)
+            if book_id is None:
+                book = replace(book, book_id=await self.kept_id(book, kept))
+            return book, kept
         from bythebook.fetching.fetch import fetch, kept_book
 
         self.check_room()
@@ -273,6 +276,15 @@ class Sources(AllowedSources):
             fetched = await fetch(address, self.settings, on_fetch)
             home = self.settings.home
             return await asyncio.to_thread(kept_book, address, home, book_id, fetched), address.text
+
+    async def kept_id(self, book: Book, source: str) -> str:
+        """The id of a book whose id was not chosen: a book that was read from there before keeps
+        its own, whatever a folder is named after by now."""
+        if book.manifest.book.id is not None:
+            return book.book_id
+        rows = await self.database.look_up(select(books.c.book_id).where(books.c.source == source))
+        known: list[str] = [row["book_id"] for row in rows]
+        return known[0] if len(known) == 1 else book.book_id
 
     def check_room(self) -> None:
         """For whoever is about to write much: raises DiskFull unless the reserve is free."""

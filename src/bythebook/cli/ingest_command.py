@@ -26,6 +26,10 @@ NO_ADDRESS = (
     "Citations show only the path of a page, because the address of the published book is not "
     "known. Set base_url in its bythebook.toml, and run ingest again.\n"
 )
+NAMED = (
+    'The book is called "{title}", with the id {book_id}. For another id, run '
+    "`bythebook books --remove {book_id}`, then ingest with --book ID.\n"
+)
 
 
 def ingest_command(
@@ -90,6 +94,7 @@ async def ingest(
     from bythebook.tracing.sending import sending_traces
 
     settings = load_settings()
+    named = book_id is not None
     started = time.monotonic()
     async with (
         sending_traces(settings.tracing, settings.otlp_endpoint, settings.service_name),
@@ -104,8 +109,7 @@ async def ingest(
         else:
             job = await _with_progress_bar(library, source, book_id, mode)
         is_new = 0 < job.files_processed == job.total_files and not job.chunks_deleted
-        linkless = is_new and _has_manifest(source)
-        linkless = linkless and not (await library.book(job.book_id)).base_url
+        new_folder = await library.book(job.book_id) if is_new and _is_folder(source) else None
     for warning in job.warnings[:SHOWN_WARNINGS]:
         sys.stderr.write(f"Warning: {warning}\n")
     if len(job.warnings) > SHOWN_WARNINGS:
@@ -113,14 +117,22 @@ async def ingest(
         sys.stderr.write(f"… and {more} more warnings; `bythebook jobs --json` lists them.\n")
     if not quiet:
         sys.stdout.write(_summary(job, time.monotonic() - started) + "\n")
-        if linkless:
+        if new_folder and not named and _is_generic(source):
+            sys.stderr.write(NAMED.format(title=new_folder.title, book_id=new_folder.book_id))
+        if new_folder and not new_folder.base_url:
             sys.stderr.write(NO_ADDRESS)
     return job
 
 
-def _has_manifest(source: Path | str) -> bool:
-    """Whether there is a place to say where the book is published: not beside a single file."""
+def _is_folder(source: Path | str) -> bool:
+    """With a place for a manifest, which a single file has not."""
     return Path(source).is_dir()
+
+
+def _is_generic(source: Path | str) -> bool:
+    from bythebook.reading.naming import is_generic
+
+    return is_generic(Path(source).resolve())
 
 
 async def _with_progress_bar(

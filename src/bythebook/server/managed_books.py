@@ -12,7 +12,8 @@ from bythebook.ingestion.points import book_filter
 from bythebook.library import Library
 from bythebook.models.chunk import BookInfo
 from bythebook.models.values import check_book_id
-from bythebook.reading.layout import find_book
+from bythebook.reading.layout import Book, find_book
+from bythebook.sources import Sources
 
 
 @dataclass(frozen=True)
@@ -24,13 +25,20 @@ class FolderSource:
 
 
 async def find_new_book(
-    books_folder: Path | None, path: str, book_id: str | None, *, elsewhere: bool = False
+    books_folder: Path | None,
+    path: str,
+    book_id: str | None,
+    *,
+    elsewhere: bool = False,
+    sources: Sources | None = None,
 ) -> FolderSource:
     """The book that a request named: a folder or file below the books folder, or, if `elsewhere`
-    is allowed, a web or git address."""
+    is allowed, a web or git address. One of the `sources` keeps its id."""
     if "://" in path:
         return _elsewhere(path, book_id, elsewhere)
-    return await asyncio.to_thread(_find, books_folder, path, book_id)
+    book, folder = await asyncio.to_thread(_find, books_folder, path, book_id)
+    kept = await sources.kept_id(book, str(folder)) if sources and book_id is None else book.book_id
+    return FolderSource(kept, folder)
 
 
 def _elsewhere(path: str, book_id: str | None, allowed: bool) -> FolderSource:
@@ -49,7 +57,7 @@ def _elsewhere(path: str, book_id: str | None, allowed: bool) -> FolderSource:
     return FolderSource(book_id or check_book_id(address.book_id), address.text)
 
 
-def _find(books_folder: Path | None, path: str, book_id: str | None) -> FolderSource:
+def _find(books_folder: Path | None, path: str, book_id: str | None) -> tuple[Book, Path]:
     if books_folder is None:
         raise _refused(
             "This service ingests only books that the index knows.",
@@ -59,7 +67,7 @@ def _find(books_folder: Path | None, path: str, book_id: str | None) -> FolderSo
     try:
         if is_address(str(folder)):  # a bare repository is no folder of pages
             raise InputError("The path leads to a git repository.", action="Give a folder.")
-        return FolderSource(find_book(folder, book_id).book_id, folder)
+        return find_book(folder, book_id), folder
     except InputError as problem:
         raise _refused(problem.message, problem.action) from problem
 
