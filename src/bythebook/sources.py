@@ -56,11 +56,21 @@ class Choices:
     async def remove_page(self, book_id: str, source_file: str) -> None:
         await self.database.change(REMOVE, book_id=book_id, source_file=source_file)
 
+    async def bring_back(self, book_id: str, pages: Iterable[str]) -> None:
+        """Let the next ingest read these again."""
+        pages = list(pages)
+        for at in range(0, len(pages), AT_ONCE):
+            those = removed_pages.c.source_file.in_(pages[at : at + AT_ONCE])
+            await self.database.change(
+                delete(removed_pages).where(removed_pages.c.book_id == book_id, those)
+            )
+
     async def forget(self, book_id: str) -> None:
         for table in (given_titles, removed_pages):
             await self.database.change(delete(table).where(table.c.book_id == book_id))
 
 
+AT_ONCE = 500  # names in one statement
 ZIP = ".zip"
 KINDS = (*PAGE_SUFFIXES, ZIP)
 # A folder may hold many files, of which each has the limit of a file.
@@ -310,14 +320,6 @@ class Sources(AllowedSources):
             files=tuple(file for file in book.files if file not in removed),
             contents=tuple(entry for entry in book.contents if entry.source_file not in removed),
         )
-
-    async def remove_page(self, book: BookInfo, file: str) -> None:
-        """So that reading the book again does not bring it back. A file that was uploaded is
-        deleted; any other stays where it is, and is passed over."""
-        if self.uploads.holds(book.book_id, book.source):
-            await asyncio.to_thread(self.uploads.remove, book.book_id, file)
-        else:
-            await self.choices.remove_page(book.book_id, file)
 
     async def forget_book(self, book: BookInfo, others: Iterable[BookInfo]) -> None:
         """Remove what was uploaded or fetched for a book, unless one of the others is made of the

@@ -101,13 +101,28 @@ async def test_a_book_is_uploaded_asked_changed_and_removed(reader: Reader, empt
     await expect(rows).to_have_count(before)
     await rows.first.click()
     question = page.get_by_role("dialog")
-    await expect(question).to_contain_text("The uploaded file is deleted.")
+    await expect(question).to_contain_text("You can bring it back.")
     await question.get_by_role("button", name="Cancel").click()
     assert len(await empty.service.library.known.files("robots-for-everybody")) == before
     await rows.first.click()
     await question.get_by_role("button", name="Remove the page").click()
     await expect(told).to_have_text(re.compile(r"^The page .* is removed\.$"))
     assert len(await empty.service.library.known.files("robots-for-everybody")) == before - 1
+
+    # It comes back; removed once more, its file can be deleted.
+    gone = books.get_by_role("list", name="Removed pages of Our Robots")
+    await gone.get_by_role("button", name="Bring back").click()
+    await expect(told).to_have_text(re.compile(r"is being read: job \d+\.$"))
+    await expect(rows).to_have_count(before, timeout=LONG_MS)
+    await expect(gone).to_have_count(0)
+    await rows.first.click()
+    await question.get_by_role("button", name="Remove the page").click()
+    await expect(rows).to_have_count(before - 1)
+    assert await grave_findings(page) == []
+    await gone.get_by_role("button", name="Delete the file").click()
+    await question.get_by_role("button", name="Delete the file").click()
+    await expect(told).to_have_text(re.compile(r"^The file .* is deleted\.$"))
+    await expect(gone).to_have_count(0)
 
     # And all of it.
     await books.get_by_role("button", name="Remove this book").click()

@@ -110,6 +110,8 @@ def test_every_route_is_described() -> None:
         "/admin/books/{book_id}/files/{path}",
         "/admin/books/{book_id}/pages",
         "/admin/books/{book_id}/pages/{page}",
+        "/admin/books/{book_id}/removed",
+        "/admin/books/{book_id}/removed/{page}",
         "/admin/model",
         "/admin/model/test",
         "/admin/keys",

@@ -19,6 +19,7 @@ from bythebook.server.middleware import RequestMiddleware
 from bythebook.server.origins import CrossOrigin, listed_origins
 from bythebook.server.routes import (
     admin_book_routes,
+    admin_page_routes,
     admin_routes,
     admin_setup_routes,
     books_routes,
@@ -56,6 +57,7 @@ ROUTE_MODULES = (
     ingestion_routes,
     admin_routes,
     admin_book_routes,
+    admin_page_routes,
     admin_setup_routes,
     operation_routes,
     page_routes,

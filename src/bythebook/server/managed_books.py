@@ -115,9 +115,8 @@ async def rename_book(library: Library, book_id: str, title: str) -> BookInfo:
 
 
 async def remove_page(library: Library, book_id: str, page: str) -> BookInfo:
-    """Take one page out of a book, for good."""
+    """Take one page out of a book, until it is brought back."""
     async with library.locks.writing(book_id):
-        book = await library.known.get(book_id)
         pages = await library.known.files(book_id)
         if page not in pages:
             raise BookNotFound(
@@ -133,7 +132,7 @@ async def remove_page(library: Library, book_id: str, page: str) -> BookInfo:
             )
         store = await library.store()
         # First what keeps it out: whoever is interrupted here can simply do it again.
-        await library.sources.remove_page(book, page)
+        await library.sources.choices.remove_page(book_id, page)
         await library.catalog.doubt(book_id, [page])
         await store.delete(book_filter(book_id, source_file=page))
         await store.flush()

@@ -23,6 +23,8 @@ td { font-variant-numeric: tabular-nums; }
 .change form, .change .row { margin: 0; }
 .pages { max-height: 20em; overflow-y: auto; }
 .pages li { display: flex; gap: .75em; align-items: center; justify-content: space-between; padding: .2em 0; border-bottom: 1px solid var(--border); }
+.paging { display: grid; gap: .5em; justify-items: start; }
+.paging .pages { width: 100%; }
 .add > form + form, .add details { margin-top: 1.25em; }
 section form .drop { flex-basis: 100%; }
 .drop { display: grid; gap: .35em; justify-items: center; padding: 1.6em 1em; text-align: center; border: 1.5px dashed var(--edge); border-radius: var(--radius); cursor: pointer; }
