@@ -223,14 +223,14 @@ class AllowedSources:
         )
         if not await self.has(book_id, source):
             raise NotAllowed(
-                f"Nobody allowed this service to read {book_id} from where it says it is: that "
-                "came with an import or a backup.",
+                f"This service may not read {book_id} from the place that an import or a backup "
+                "gives as its source: nobody allowed that.",
                 action=action,
                 details={"book_id": book_id},
             )
         if stored_address(source) is None and not await asyncio.to_thread(_is_resolved, source):
             raise NotAllowed(
-                f"The path that {book_id} is read from leads elsewhere than it did.",
+                f"The path of {book_id} leads to another place than before.",
                 action=action,
                 details={"book_id": book_id},
             )

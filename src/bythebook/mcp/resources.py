@@ -85,7 +85,7 @@ class Text:
 
 async def read(backend: Backend, uri: str) -> Text:
     if not backend.may("read", "chat"):
-        raise NotAllowed("The key must not read.", action="Use one with the scope read or chat.")
+        raise NotAllowed("The key may not read.", action="Use one with the scope read or chat.")
     if uri.rstrip("/") == BOOKS:
         return Text(json.dumps([_shown(book) for book in await backend.books()]), JSON)
     found = ADDRESS.fullmatch(uri)

@@ -35,7 +35,7 @@ async def open_file(
     page = passage.metadata.source_file
     if not page.lower().endswith(PDF):
         raise BookNotFound(
-            f"{page} is no PDF.", action="`GET /lesson/{parent_doc_id}?html=true` is its page."
+            f"{page} is not a PDF.", action="`GET /lesson/{parent_doc_id}?html=true` is its page."
         )
     if not may_open(service, caller, passage):
         raise NotAllowed(

@@ -142,7 +142,7 @@ class Reference:
         yield self._linked(model.get("description", ""))
         if name in self.bodies:
             route = self.bodies[name]
-            yield f"Its fields are told with [`{route}`](#{self.anchors[route]})."
+            yield f"Its fields are described under [`{route}`](#{self.anchors[route]})."
         elif model.get("properties"):
             yield self._fields(model, sent=name in self.sent)
         else:

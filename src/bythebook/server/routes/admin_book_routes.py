@@ -320,7 +320,7 @@ async def _uploaded(book_id: str | None, service: Service, caller: Caller) -> Fo
 async def _elsewhere(address: str, book_id: str | None, service: Service) -> FolderSource:
     if "://" not in address:
         raise InputError(
-            "This is no address of a web site or git repository.",
+            "This is not the address of a web site or git repository.",
             action="Give one that begins with https://.",
             details={"field": "address"},
         )

@@ -92,6 +92,6 @@ function state(job) {
     running ? make("progress", { max: job.files_to_process, value: job.files_processed, "aria-label": label }) : job.status,
     running ? make("div", { class: "small" }, label) : null,
     job.error_message ? make("p", { class: "small" }, job.error_message) : null,
-    more.length ? make("details", {}, make("summary", {}, `${more.length} to know`), ...more.map((words) => make("p", { class: "small" }, String(words)))) : null,
+    more.length ? make("details", {}, make("summary", {}, more.length === 1 ? "1 note" : `${more.length} notes`), ...more.map((words) => make("p", { class: "small" }, String(words)))) : null,
   );
 }

@@ -21,6 +21,11 @@ export class Service {
     this.asking = null;
   }
 
+  /** Whether the page is the service's own. */
+  get isHere() {
+    return new URL(this.endpoint, location.href).origin === location.origin;
+  }
+
   /** @returns {Promise<import("./types.js").Book[]>} */
   books() {
     return this.read("/books");
@@ -99,7 +104,7 @@ export class Service {
 
   /** A browser does not say when it is the service that refuses the page's site; so it is asked. */
   async whyUnreachable() {
-    if (new URL(this.endpoint, location.href).origin === location.origin) return Problem.offline();
+    if (this.isHere) return Problem.offline();
     try {
       const response = await fetch(`${this.endpoint}/widget/settings`, { credentials: "omit", cache: "no-store" });
       const found = await response.json();

@@ -46,8 +46,7 @@ export class Source {
       this.file = { of, url };
     }
     // Another site may forbid frames, and phones have no viewer for them.
-    const isOwnPage = new URL(this.service.endpoint, location.href).origin === location.origin;
-    if (!isOwnPage || navigator.pdfViewerEnabled === false) return make("p", {}, "The PDF opens in a tab of its own.");
+    if (!this.service.isHere || navigator.pdfViewerEnabled === false) return make("p", {}, "The PDF opens in a tab of its own.");
     return make("iframe", { src: this.at(page), title: `${passage.title}${page ? `, page ${page}` : ""}` });
   }
 
