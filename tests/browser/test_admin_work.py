@@ -59,7 +59,9 @@ async def is_read(page: Page, title: str) -> None:
 
 async def test_a_book_is_uploaded_asked_changed_and_removed(reader: Reader, empty: Running) -> None:
     page = reader.page
-    await page.goto(f"{empty.server.address}/admin")
+    await reader.open(empty.server.address)
+    assert await grave_findings(page) == []
+    await reader.welcome.get_by_role("link", name="Add a book").click()
     books, jobs = part(page, "Books"), part(page, "Jobs")
     told = books.get_by_role("status")
     await expect(books).to_contain_text("There is no book yet.")
@@ -182,6 +184,10 @@ async def test_a_book_is_added_by_its_address(reader: Reader, empty: Running, si
     await expect(jobs.locator(".state").first).to_have_text("completed")
     book = await empty.service.library.book()
     assert (book.title, book.total_files) == ("Water", 2)
+    await books.get_by_role("button", name="Ask Water").click()
+    exchange = await reader.ask("What does a pump lift water from?")
+    await expect(exchange.locator(".text .cite").first).to_be_enabled()
+    await page.goto(f"{empty.server.address}/admin")
 
     # What the last reading found changed, by name.
     await expect(books.get_by_text("Last reading: 2 added")).to_be_visible()
