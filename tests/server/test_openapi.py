@@ -127,6 +127,7 @@ def test_every_route_is_described() -> None:
         "/search",
         "/context/{chunk_id}",
         "/lesson/{parent_doc_id}",
+        "/source/{chunk_id}",
         "/ingestion/trigger",
         "/ingestion/status",
         "/ingestion/status/{job_id}",

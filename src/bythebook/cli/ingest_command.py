@@ -108,7 +108,8 @@ async def ingest(
             job = await library.ingest(source, book_id=book_id, mode=mode)
         else:
             job = await _with_progress_bar(library, source, book_id, mode)
-        is_new = 0 < job.files_processed == job.total_files and not job.chunks_deleted
+        is_new = job.files_processed == job.total_files and job.chunks_created > 0
+        is_new = is_new and not job.chunks_deleted
         new_folder = await library.book(job.book_id) if is_new and _is_folder(source) else None
     for warning in job.warnings[:SHOWN_WARNINGS]:
         sys.stderr.write(f"Warning: {warning}\n")

@@ -25,11 +25,11 @@ export class Source {
     if (passage.has_file) {
       const words = page ? `PDF, page ${page}` : "PDF";
       const show = () => panel.show(() => this.pdf(passage, page, book), () => [this.tab(page)]);
-      return [make("button", { type: "button", class: "quiet", onclick: () => void show() }, icon("book"), words)];
+      return [make("button", { type: "button", class: "quiet", onclick: () => void show() }, words)];
     }
     if (passage.total_chunks < 2 || passage.total_chunks > MOST_PASSAGES || page) return [];
     const show = () => panel.show(async () => (await this.service.page(passage, book, wanted.stretches)).html, () => []);
-    return [make("button", { type: "button", class: "quiet", onclick: () => void show() }, icon("book"), "Whole page")];
+    return [make("button", { type: "button", class: "quiet", onclick: () => void show() }, "Whole page")];
   }
 
   /**

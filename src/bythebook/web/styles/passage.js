@@ -8,7 +8,7 @@ export default /* css */ `
 .passage.framing .scroll { padding: 0; overflow: hidden; }
 .passage.framing .text, .passage iframe { display: block; width: 100%; height: 100%; border: 0; }
 .turn { color: var(--edge); }
-.passage .links { display: flex; flex-wrap: wrap; align-items: center; gap: .25em; padding: .4em 1.25em .5em .75em; border-top: 1px solid var(--border); font-size: .9375em; }
+.passage .links { display: flex; flex-wrap: wrap; align-items: center; gap: .25em; padding: .4em 1em .5em .6em; border-top: 1px solid var(--border); font-size: .875em; }
 .passage .links a { display: inline-flex; align-items: center; gap: .35em; min-height: 2.25em; }
 .passage[aria-busy] .text { opacity: .5; }
 @media (prefers-reduced-motion: no-preference) {
