@@ -99,7 +99,8 @@ async def test_a_book_is_uploaded_asked_changed_and_removed(reader: Reader, empt
     # One page less.
     before = len(await empty.service.library.known.files("robots-for-everybody"))
     await books.get_by_role("button", name="Show its pages").click()
-    rows = books.get_by_role("list", name="Pages of Our Robots").get_by_role("button")
+    listed = books.get_by_role("list", name="Pages of Our Robots", exact=True)
+    rows = listed.get_by_role("button")
     await expect(rows).to_have_count(before)
     await rows.first.click()
     question = page.get_by_role("dialog")

@@ -14,15 +14,27 @@ from bythebook.settings import Settings
 from reading.made_files import Printed
 from server.running import Running, running
 
-QUESTION = "What does a valve control?"
+QUESTION = "Where is the main valve?"
 
 
-def valves(last: str = "A valve controls the flow of water through a copper pipe.") -> bytes:
-    made = Printed(title="Valves")
-    for heading, text in (
-        ("Pumps", "A pump lifts water from the deep well into the tank of the house."),
-        ("Valves", last),
-    ):
+PUMPS = """A pump lifts water from the deep well into the tank of the house. It stands beside the
+well, runs for about an hour each morning, and is switched on by a float that hangs in the tank.
+When the float sinks below the red line, the pump starts; when it reaches the white line, the pump
+stops. A gauge on the wall shows the pressure behind the pump, which is two bar on most days. If the
+gauge shows less than one bar, the filter of the pump is full of sand and wants to be rinsed with
+clean water until nothing comes out of it any more."""
+VALVES = """A valve controls the flow of water through a copper pipe. Every room of the house has
+one
+valve for cold water and one for warm water, and both are painted: blue for the cold one, red for
+the warm one. Turn the wheel of a valve to the right to close it, and to the left to open it. A
+valve that was not moved for a year may be stuck; then put one drop of oil on its stem, wait for ten
+minutes, and try again with a little patience. The main valve is in the cellar, to the left of the
+stairs, and closes all pipes of the house at once."""
+
+
+def valves(last: str = VALVES) -> bytes:
+    made = Printed(title="Water")
+    for heading, text in (("Pumps", PUMPS), ("Valves", last)):
         made.add_page()
         made.heading(heading, outline=0)
         made.text_block(text)
