@@ -31,6 +31,7 @@ def test_a_generic_folder_says_how_the_book_is_named(cli: Cli, tmp_path: Path) -
     status, out, err = cli("ingest", str(docs))
     assert status == 0 and out.startswith("pumps: ")
     assert 'The book is called "Pumps", with the id pumps.' in err and "--book ID" in err
+    assert "bythebook ask --book pumps" in err
     # Its project gets a title later: the book keeps its id, and nothing more is said of it.
     (docs / "conf.py").write_text("project = 'Pump Works'\n")
     status, out, err = cli("ingest", str(docs), "--mode", "full")

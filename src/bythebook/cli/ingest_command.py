@@ -24,7 +24,10 @@ if TYPE_CHECKING:
 SHOWN_WARNINGS = 10
 NO_ADDRESS = (
     "Citations show only the path of a page, because the address of the published book is not "
-    "known. Set base_url in its bythebook.toml, and run ingest again.\n"
+    "known. Set base_url in a file bythebook.toml in the book's folder, and run ingest again.\n"
+)
+NEXT = (
+    'Ask it with `bythebook ask --book {book_id} "…"`, or in the browser with `bythebook serve`.\n'
 )
 NAMED = (
     'The book is called "{title}", with the id {book_id}. For another id, run '
@@ -110,7 +113,8 @@ async def ingest(
             job = await _with_progress_bar(library, source, book_id, mode)
         is_new = job.files_processed == job.total_files and job.chunks_created > 0
         is_new = is_new and not job.chunks_deleted
-        new_folder = await library.book(job.book_id) if is_new and _is_folder(source) else None
+        new = await library.book(job.book_id) if is_new else None
+        new_folder = new if _is_folder(source) else None
     for warning in job.warnings[:SHOWN_WARNINGS]:
         sys.stderr.write(f"Warning: {warning}\n")
     if len(job.warnings) > SHOWN_WARNINGS:
@@ -122,6 +126,8 @@ async def ingest(
             sys.stderr.write(NAMED.format(title=new_folder.title, book_id=new_folder.book_id))
         if new_folder and not new_folder.base_url:
             sys.stderr.write(NO_ADDRESS)
+        if new:
+            sys.stderr.write(NEXT.format(book_id=new.book_id))
     return job
 
 
@@ -178,9 +184,10 @@ async def _with_progress_bar(
 
 
 def _summary(job: IngestionJob, seconds: float) -> str:
+    files = "1 file" if job.total_files == 1 else f"{job.total_files} files"
     if not (job.files_processed or job.files_deleted):
-        return f"{job.book_id}: nothing changed in {job.total_files} files ({seconds:.1f} s)."
-    parts = [f"{job.files_processed} of {job.total_files} files read"]
+        return f"{job.book_id}: nothing changed in {files} ({seconds:.1f} s)."
+    parts = [f"{job.files_processed} of {files} read"]
     if job.files_deleted:
         parts.append(f"{job.files_deleted} removed")
     parts.append(f"{job.chunks_created} passages added, {job.chunks_deleted} removed")

@@ -84,7 +84,9 @@ class Book:
 def find_book(path: Path, book_id: str | None = None) -> Book:
     """Look at a folder, which must hold at least one page, or at a file that is the book."""
     if not os.path.exists(path):  # noqa: PTH110 - Path.exists raises on names that are too long
-        raise InputError(f"There is no folder {path}.", action="Check the path of the book.")
+        raise InputError(
+            f"There is no file or folder {path}.", action="Check the path of the book."
+        )
     top = path.resolve()
     if not top.is_dir():
         return _single_file(top, book_id)
