@@ -67,7 +67,7 @@ export class Books extends Section {
     const { book_id: id, kind } = book;
     const from = kind === "uploaded" ? "uploaded" : book.source;
     const facts = book.updated_at
-      ? [`${number(book.files)} files`, `${number(book.passages)} passages`, `read ${when(book.updated_at)}`]
+      ? [counted(book.files, "file"), counted(book.passages, "passage"), `read ${when(book.updated_at)}`]
       : ["not read yet"];
     return make(
       "li",
@@ -175,6 +175,11 @@ export class Books extends Section {
   async change(work) {
     if (await tell(this.told, work)) await this.load();
   }
+}
+
+/** @param {number} count @param {string} noun */
+function counted(count, noun) {
+  return `${number(count)} ${noun}${count === 1 ? "" : "s"}`;
 }
 
 /** What the last reading found changed. @param {ManagedBook} book */

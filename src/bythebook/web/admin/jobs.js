@@ -85,7 +85,7 @@ function row(job) {
 function state(job) {
   const running = job.status === "running" && job.files_to_process > 0;
   const label = `${number(job.files_processed)} of ${number(job.files_to_process)} files`;
-  const more = [job.files_failed ? `${job.files_failed} files could not be read` : null, ...job.warnings].filter(Boolean);
+  const more = [job.files_failed ? `${job.files_failed} ${job.files_failed === 1 ? "file" : "files"} could not be read` : null, ...job.warnings].filter(Boolean);
   return make(
     "div",
     { class: "state", "data-status": job.status },

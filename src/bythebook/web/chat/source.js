@@ -25,11 +25,11 @@ export class Source {
     if (passage.has_file) {
       const words = page ? `PDF, page ${page}` : "PDF";
       const show = () => panel.show(() => this.pdf(passage, page, book), () => [this.tab(page)]);
-      return [make("button", { type: "button", class: "quiet", onclick: () => void show() }, words)];
+      return [make("button", { type: "button", class: "quiet way", onclick: () => void show() }, words)];
     }
     if (passage.total_chunks < 2 || passage.total_chunks > MOST_PASSAGES || page) return [];
     const show = () => panel.show(async () => (await this.service.page(passage, book, wanted.stretches)).html, () => []);
-    return [make("button", { type: "button", class: "quiet", onclick: () => void show() }, "Whole page")];
+    return [make("button", { type: "button", class: "quiet way", onclick: () => void show() }, "Whole page")];
   }
 
   /**
@@ -47,7 +47,8 @@ export class Source {
     }
     // Another site may forbid frames, and phones have no viewer for them.
     if (!this.service.isHere || navigator.pdfViewerEnabled === false) return make("p", {}, "The PDF opens in a tab of its own.");
-    return make("iframe", { src: this.at(page), title: `${passage.title}${page ? `, page ${page}` : ""}` });
+    // Without the viewer's own list of pages, which would take half of the room.
+    return make("iframe", { src: `${this.at(page ?? 1)}&navpanes=0&pagemode=none`, title: `${passage.title}${page ? `, page ${page}` : ""}` });
   }
 
   /** @param {number | null | undefined} page */

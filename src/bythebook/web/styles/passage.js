@@ -10,6 +10,7 @@ export default /* css */ `
 .turn { color: var(--edge); }
 .passage .links { display: flex; flex-wrap: wrap; align-items: center; gap: .25em; padding: .4em 1em .5em .6em; border-top: 1px solid var(--border); font-size: .875em; }
 .passage .links a { display: inline-flex; align-items: center; gap: .35em; min-height: 2.25em; }
+.links .way { color: var(--accent); text-decoration: underline; text-underline-offset: .15em; }
 .passage[aria-busy] .text { opacity: .5; }
 @media (prefers-reduced-motion: no-preference) {
   .passage { animation: rise .2s ease-out; }
