@@ -37,7 +37,7 @@ def valves(last: str = VALVES) -> bytes:
     for heading, text in (("Pumps", PUMPS), ("Valves", last)):
         made.add_page()
         made.heading(heading, outline=0)
-        made.text_block(text)
+        made.text_block(" ".join(text.split()))
     return made.data()
 
 
