@@ -130,8 +130,8 @@ def check_room(folder: Path, reserve: int, need: int = 0) -> None:
             f"The disk that holds {folder} is almost full: {_megabytes(disk.free)} are free, and "
             f"{_megabytes(need + kept)} are needed, of which {_megabytes(kept)} are kept in "
             "reserve.",
-            action="Make room on it, or lower BYTHEBOOK_DISK_RESERVE; bythebook goes on by itself "
-            "then.",
+            action="Make room on it, or lower BYTHEBOOK_DISK_RESERVE; then bythebook continues "
+            "by itself.",
             details={"free": disk.free, "needed": need + kept},
         )
 

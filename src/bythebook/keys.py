@@ -256,7 +256,7 @@ def _checked_books(books: Sequence[str] | None) -> tuple[str, ...] | None:
         return None
     if not books:
         raise InputError(
-            "A key for no book at all would open nothing.",
+            "A key for no book can do nothing.",
             action="Name the books, or none for all of them.",
             details={"field": "book"},
         )
@@ -266,7 +266,7 @@ def _checked_books(books: Sequence[str] | None) -> tuple[str, ...] | None:
 def _checked_expiry(expires_at: datetime | None, created_at: datetime) -> datetime | None:
     if expires_at is not None and expires_at <= created_at:
         raise InputError(
-            f"The key would expire on {expires_at:%Y-%m-%d %H:%M}, which is past.",
+            f"The key would expire on {expires_at:%Y-%m-%d %H:%M}, which is in the past.",
             action="Give a time that is still to come.",
             details={"field": "expires"},
         )

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from sqlalchemy import delete, select, text
 
 from bythebook.database.engine import Database
-from bythebook.database.tables import allowed_sources, given_titles, removed_pages
+from bythebook.database.tables import allowed_sources, books, given_titles, removed_pages
 from bythebook.errors import InputError, NotAllowed, TooLarge
 from bythebook.fetching.address import find_address, stored_address
 from bythebook.files import check_room, disk_full, is_full, write_atomically
@@ -56,11 +56,21 @@ class Choices:
     async def remove_page(self, book_id: str, source_file: str) -> None:
         await self.database.change(REMOVE, book_id=book_id, source_file=source_file)
 
+    async def bring_back(self, book_id: str, pages: Iterable[str]) -> None:
+        """Let the next ingest read these again."""
+        pages = list(pages)
+        for at in range(0, len(pages), AT_ONCE):
+            those = removed_pages.c.source_file.in_(pages[at : at + AT_ONCE])
+            await self.database.change(
+                delete(removed_pages).where(removed_pages.c.book_id == book_id, those)
+            )
+
     async def forget(self, book_id: str) -> None:
         for table in (given_titles, removed_pages):
             await self.database.change(delete(table).where(table.c.book_id == book_id))
 
 
+AT_ONCE = 500  # names in one statement
 ZIP = ".zip"
 KINDS = (*PAGE_SUFFIXES, ZIP)
 # A folder may hold many files, of which each has the limit of a file.
@@ -213,14 +223,14 @@ class AllowedSources:
         )
         if not await self.has(book_id, source):
             raise NotAllowed(
-                f"Nobody allowed this service to read {book_id} from where it says it is: that "
-                "came with an import or a backup.",
+                f"This service may not read {book_id} from the place that an import or a backup "
+                "gives as its source: nobody allowed that.",
                 action=action,
                 details={"book_id": book_id},
             )
         if stored_address(source) is None and not await asyncio.to_thread(_is_resolved, source):
             raise NotAllowed(
-                f"The path that {book_id} is read from leads elsewhere than it did.",
+                f"The path of {book_id} leads to another place than before.",
                 action=action,
                 details={"book_id": book_id},
             )
@@ -265,7 +275,10 @@ class Sources(AllowedSources):
         self, source: str, book_id: str | None, on_fetch: OnFetch
     ) -> tuple[Book, str]:
         if (address := find_address(source)) is None:
-            return await asyncio.to_thread(_book_in, Path(source), book_id)
+            book, kept = await asyncio.to_thread(_book_in, Path(source), book_id)
+            if book_id is None:
+                book = replace(book, book_id=await self.kept_id(book, kept))
+            return book, kept
         from bythebook.fetching.fetch import fetch, kept_book
 
         self.check_room()
@@ -273,6 +286,15 @@ class Sources(AllowedSources):
             fetched = await fetch(address, self.settings, on_fetch)
             home = self.settings.home
             return await asyncio.to_thread(kept_book, address, home, book_id, fetched), address.text
+
+    async def kept_id(self, book: Book, source: str) -> str:
+        """The id of a book whose id was not chosen: a book that was read from there before keeps
+        its own, whatever a folder is named after by now."""
+        if book.manifest.book.id is not None:
+            return book.book_id
+        rows = await self.database.look_up(select(books.c.book_id).where(books.c.source == source))
+        known: list[str] = [row["book_id"] for row in rows]
+        return known[0] if len(known) == 1 else book.book_id
 
     def check_room(self) -> None:
         """For whoever is about to write much: raises DiskFull unless the reserve is free."""
@@ -298,14 +320,6 @@ class Sources(AllowedSources):
             files=tuple(file for file in book.files if file not in removed),
             contents=tuple(entry for entry in book.contents if entry.source_file not in removed),
         )
-
-    async def remove_page(self, book: BookInfo, file: str) -> None:
-        """So that reading the book again does not bring it back. A file that was uploaded is
-        deleted; any other stays where it is, and is passed over."""
-        if self.uploads.holds(book.book_id, book.source):
-            await asyncio.to_thread(self.uploads.remove, book.book_id, file)
-        else:
-            await self.choices.remove_page(book.book_id, file)
 
     async def forget_book(self, book: BookInfo, others: Iterable[BookInfo]) -> None:
         """Remove what was uploaded or fetched for a book, unless one of the others is made of the

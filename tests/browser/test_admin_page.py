@@ -35,7 +35,7 @@ async def test_books_usage_and_what_was_not_answered(reader: Reader, serve: Serv
         await expect(questions).to_contain_text("Nearest:")
         await questions.get_by_label("Which questions").select_option(label="Answered")
         await expect(questions.locator(".question")).to_have_text(["What is a URDF?"])
-        await questions.get_by_label("Which questions").select_option(label="Rated bad")
+        await questions.get_by_label("Which questions").select_option(label="Rated down")
         await expect(questions).to_contain_text("There are none.")
         await books.get_by_role("button", name="Check").click()
         await expect(books.get_by_role("status")).to_have_text(

@@ -84,7 +84,7 @@ def test_a_result_is_placed_by_names(cli: Cli, write_book: WriteBook) -> None:
 @pytest.mark.parametrize(
     ("arguments", "code", "says"),
     [
-        (["ingest", "no-such-folder"], "E005", "no folder"),
+        (["ingest", "no-such-folder"], "E005", "no file or folder"),
         (["ingest", "EMPTY"], "E005", "no pages of a book"),
         (["ingest", "FILE"], "E005", "neither a folder"),
         (["ingest", "BOOK", "--mode", "sideways"], "E005", "incremental, full, recreate"),

@@ -24,6 +24,24 @@ def test_a_question_needs_no_quotes(cli: Cli, write_book: WriteBook) -> None:
     assert cli("ask", "What", "is", "a", "node?")[:2] == cli("ask", "What is a node?")[:2]
 
 
+def test_a_generic_folder_says_how_the_book_is_named(cli: Cli, tmp_path: Path) -> None:
+    docs = tmp_path / "pumps" / "docs"
+    docs.mkdir(parents=True)
+    (docs / "a.md").write_text("# Valves\n\nA valve controls the flow of water.\n")
+    status, out, err = cli("ingest", str(docs))
+    assert status == 0 and out.startswith("pumps: ")
+    assert 'The book is called "Pumps", with the id pumps.' in err and "--book ID" in err
+    assert "bythebook ask --book pumps" in err
+    # Its project gets a title later: the book keeps its id, and nothing more is said of it.
+    (docs / "conf.py").write_text("project = 'Pump Works'\n")
+    status, out, err = cli("ingest", str(docs), "--mode", "full")
+    assert status == 0 and out.startswith("pumps: ") and "The book is called" not in err
+    assert [(book["book_id"], book["title"]) for book in cli.json("books")] == [
+        ("pumps", "Pump Works")
+    ]
+    assert cli("ingest", str(docs), "--book", "named")[1].startswith("named: ")
+
+
 @pytest.mark.parametrize(
     ("command", "said"),
     [

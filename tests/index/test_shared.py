@@ -148,7 +148,7 @@ async def test_a_folder_whose_owner_opens_no_door_is_told_as_that(
     async with asyncio.timeout(60):
         own, store = EdgeStore(folder), SharedStore(folder)
         await own.open(DIMENSION)
-        with pytest.raises(BusyError, match="lets nobody in"):
+        with pytest.raises(BusyError, match="shares it with nobody"):
             await store.open(DIMENSION)
         await own.close()
         await store.open(DIMENSION)

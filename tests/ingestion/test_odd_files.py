@@ -91,5 +91,5 @@ async def test_a_socket_is_left_out(library: Library, folder: Path) -> None:
 
 def test_a_file_that_became_a_pipe_is_not_waited_for(folder: Path) -> None:
     os.mkfifo(folder / "03-page.md")
-    with pytest.raises(InputError, match="no ordinary file"):
+    with pytest.raises(InputError, match="not an ordinary file"):
         read_bytes(folder, "03-page.md", MB)

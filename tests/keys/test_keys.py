@@ -200,7 +200,7 @@ async def test_many_keys_at_once(keys: Keys) -> None:
         ({"scopes": ["read", "write"]}, "no scope 'write'"),
         ({"books": []}, "no book"),
         ({"books": ["../x"]}, "can't be a book's id"),
-        ({"expires_at": ago(seconds=1)}, "which is past"),
+        ({"expires_at": ago(seconds=1)}, "in the past"),
     ],
 )
 async def test_what_makes_no_sense_is_refused(

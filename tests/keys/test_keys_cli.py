@@ -105,8 +105,8 @@ def test_the_trial_fits_the_key_and_the_settings(cli: Cli, monkeypatch: pytest.M
         (["create", "x", "--expires", "٣d"], "E005", "not a valid time"),
         (["create", "x", "--expires", "9999999999w"], "E005", "not a valid time"),
         (["create", "x", "--expires", "2026-02-30"], "E005", "not a valid time"),
-        (["create", "x", "--expires", "0d"], "E005", "which is past"),
-        (["create", "x", "--expires", "2020-01-01"], "E005", "which is past"),
+        (["create", "x", "--expires", "0d"], "E005", "in the past"),
+        (["create", "x", "--expires", "2020-01-01"], "E005", "in the past"),
         (["revoke", "nobody"], "E002", "no key 'nobody'"),
     ],
 )

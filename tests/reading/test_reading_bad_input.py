@@ -40,7 +40,7 @@ def test_a_file_that_is_gone(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["missing", "x" * 5000, "a\0b"])
 def test_a_missing_folder(tmp_path: Path, name: str) -> None:
-    with pytest.raises(BookError, match=r"There is no folder .* Check the path"):
+    with pytest.raises(BookError, match=r"There is no file or folder .* Check the path"):
         find_book(tmp_path / name)
 
 

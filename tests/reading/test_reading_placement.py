@@ -282,3 +282,44 @@ def test_a_book_is_named_after_its_folder(
 ) -> None:
     book = find_book(write_files(tmp_path / folder, {"a.md": TEXT}))
     assert (book.book_id, book.title) == (book_id, title)
+
+
+@pytest.mark.parametrize(
+    ("folder", "files", "book_id", "title"),
+    [
+        *[
+            (f"Red Pumps/{name}", {}, "red-pumps", "Red Pumps")
+            for name in ("book", "docs", "Source", "documentation", "website/docs", "doc/source")
+        ],
+        ("p/docs", {"../mkdocs.yml": "site_name: Fast Pumps\n"}, "fast-pumps", "Fast Pumps"),
+        ("p/book", {"book.toml": "[book]\ntitle = 'The Pump'\n"}, "the-pump", "The Pump"),
+        (
+            "p/website/docs",
+            {
+                "../docusaurus.config.ts": "const config = {\n  themeConfig: {\n    navbar: {\n"
+                "      title: 'Menu',\n    },\n  },\n  title: 'Pump Works',\n};\n"
+            },
+            "pump-works",
+            "Pump Works",
+        ),
+        ("p/doc", {"conf.py": 'project = "scikit-pump"\n'}, "scikit-pump", "scikit-pump"),
+        ("p/docs/source", {"../conf.py": "project = 'P 2'\n"}, "p-2", "P 2"),
+        ("p/docs", {"conf.py": "project = name()\n"}, "p", "P"),
+        # The title is a title, and a folder that says something is the id.
+        ("my-pumps", {"conf.py": "project = 'Pumps'\n"}, "my-pumps", "Pumps"),
+        # Letters of which no id can be made.
+        ("p/docs", {"conf.py": "project = '机器人'\n"}, "p", "机器人"),
+        ("p/docs", {"bythebook.toml": "[book]\nid = 'own'\ntitle = 'Own'\n"}, "own", "Own"),
+    ],
+)
+def test_a_folder_that_any_project_may_have_is_named_after_its_project(
+    tmp_path: Path, folder: str, files: dict[str, str], book_id: str, title: str
+) -> None:
+    book = find_book(write_files(tmp_path / folder, {"a.md": TEXT, **files}))
+    assert (book.book_id, book.title) == (book_id, title)
+
+
+def test_a_title_is_not_read_through_a_link(tmp_path: Path) -> None:
+    write_files(tmp_path, {"secret.py": "project = 'Secret'\n", "p/docs/a.md": TEXT})
+    (tmp_path / "p/docs/conf.py").symlink_to(tmp_path / "secret.py")
+    assert find_book(tmp_path / "p/docs").title == "P"

@@ -140,7 +140,7 @@ async def test_a_folder_that_became_a_link_is_not_followed(up: Running, shelf: P
         assert (await up.http.post(TRIGGER, json=body, headers=key)).status_code == 403
     library = up.service.library
     job = await library.job_table.queue("one", "full", str(shelf / "one"))
-    with pytest.raises(NotAllowed, match="leads elsewhere"):
+    with pytest.raises(NotAllowed, match="leads to another place"):
         await library.run_job(job.job_id)
 
 

@@ -32,13 +32,15 @@ async def read(up: Running, to: str = BOOKS, /, **body: Any) -> dict[str, Any]:
     """Start a job, and wait until it has ended."""
     started = await up.http.post(to, json=body)
     assert started.status_code == 202, started.text
-    job: dict[str, Any] = started.json()
+    return await ended(up, started.json())
 
-    async def ended() -> dict[str, Any] | None:
+
+async def ended(up: Running, job: dict[str, Any]) -> dict[str, Any]:
+    async def has_ended() -> dict[str, Any] | None:
         found: dict[str, Any] = (await up.http.get(f"/ingestion/status/{job['job_id']}")).json()
         return found if found["status"] in ("completed", "failed") else None
 
-    found: dict[str, Any] = await until(ended, 120)
+    found: dict[str, Any] = await until(has_ended, 120)
     return found
 
 
@@ -90,7 +92,6 @@ async def test_an_uploaded_book_from_its_files_to_its_end(up: Running, tmp_path:
     assert missing.status_code == 404 and "taps.md" in missing.json()["message"]
     left = await up.http.delete(f"{BOOKS}/water/pages/part/pumps.md")
     assert (left.status_code, left.json()["files"]) == (200, 1)
-    assert not (folder / "part" / "pumps.md").exists()
     assert await found(up, "a pump lifts water") == {"valves.md"}
     only = await up.http.delete(f"{BOOKS}/water/pages/valves.md")
     assert only.status_code == 400 and "whole book" in only.json()["suggested_action"]
@@ -122,6 +123,46 @@ async def test_a_page_of_a_folder_stays_removed(up: Running, tmp_path: Path) -> 
     assert (await up.http.delete(f"{BOOKS}/water")).status_code == 204
     await read(up, "/ingestion/trigger", path="water")
     assert (await only_book(up))["files"] == 2
+
+
+async def test_a_removed_page_is_brought_back(up: Running, tmp_path: Path) -> None:
+    """Of an upload and of a folder; an uploaded file can be deleted for good, too."""
+    folder = tmp_path / "shelf" / "water"
+    folder.mkdir(parents=True)
+    (folder / "valves.md").write_text(VALVES)
+    (folder / "pumps.md").write_text(PUMPS)
+    await read(up, "/ingestion/trigger", path="water")
+    for name, text in (("valves.md", VALVES), ("part/pumps.md", PUMPS)):
+        await put(up, f"air/files/{name}", text)
+    await read(up, book_id="air")
+    for book, page in (("water", "pumps.md"), ("air", "part/pumps.md")):
+        place, taken = f"{BOOKS}/{book}/pages/{page}", f"{BOOKS}/{book}/removed"
+        not_removed = await up.http.put(place)
+        assert (
+            not_removed.status_code == 404 and "/removed" in not_removed.json()["suggested_action"]
+        )
+        assert (await up.http.delete(place)).status_code == 200
+        await read(up, "/ingestion/trigger", book_id=book)
+        assert (await up.http.get(taken)).json() == {"pages": [page]}
+        job = (await up.http.put(place)).json()
+        done = await ended(up, job)
+        assert (done["status"], done["total_files"]) == ("completed", 2)
+        assert (await up.http.get(taken)).json() == {"pages": []}
+    assert (await up.http.delete(f"{BOOKS}/water/removed/pumps.md")).status_code == 404
+    # Uploading its file again brings a page back, too.
+    await up.http.delete(f"{BOOKS}/air/pages/part/pumps.md")
+    await put(up, "air/files/part/pumps.md", PUMPS)
+    assert (await read(up, book_id="air"))["total_files"] == 2
+    # Neither another's file nor one that is not removed is deleted.
+    await up.http.delete(f"{BOOKS}/water/pages/pumps.md")
+    kept = await up.http.delete(f"{BOOKS}/water/removed/pumps.md")
+    assert kept.status_code == 404 and "not uploaded" in kept.json()["message"]
+    assert (folder / "pumps.md").exists()
+    assert (await up.http.delete(f"{BOOKS}/air/removed/valves.md")).status_code == 404
+    await up.http.delete(f"{BOOKS}/air/pages/part/pumps.md")
+    assert (await up.http.delete(f"{BOOKS}/air/removed/part/pumps.md")).status_code == 204
+    assert not (tmp_path / "home/uploads/air/part/pumps.md").exists()
+    assert (await up.http.get(f"{BOOKS}/air/removed")).json() == {"pages": []}
 
 
 async def test_a_zip_of_a_folder(up: Running, tmp_path: Path) -> None:
@@ -186,7 +227,7 @@ async def test_one_file_that_can_not_be_read_is_told(up: Running) -> None:
     [
         ({}, 400, "Neither uploaded files nor an address"),
         ({"book_id": "nobody"}, 404, "no book 'nobody'"),
-        ({"address": "book.example"}, 400, "no address"),
+        ({"address": "book.example"}, 400, "not the address"),
         ({"address": "ssh://git@book.example/x.git"}, 400, "Only addresses with http"),
         ({"book_id": "water", "title": " \n"}, 400, "line of text"),
     ],
@@ -217,6 +258,9 @@ async def test_who_may(up: Running) -> None:
         ("PATCH", f"{BOOKS}/water"),
         ("GET", f"{BOOKS}/water/pages"),
         ("DELETE", f"{BOOKS}/water/pages/valves.md"),
+        ("PUT", f"{BOOKS}/water/pages/valves.md"),
+        ("GET", f"{BOOKS}/water/removed"),
+        ("DELETE", f"{BOOKS}/water/removed/valves.md"),
         ("DELETE", f"{BOOKS}/water"),
     ):
         body = {"title": "Mine"} if method == "PATCH" else None

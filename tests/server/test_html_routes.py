@@ -186,6 +186,16 @@ def test_a_path_names_each_place_once() -> None:
     assert path_of(place, {"ros2": "robot models"}) == ["robot models", *own[1:]]
 
 
+def test_a_path_in_a_file_that_is_a_whole_book() -> None:
+    place = sample_passage(
+        chapter_title="3 Care",
+        title="The Handbook",
+        heading_path=["The Handbook", "3 Care", "Descaling"],
+        section_title="Descaling",
+    ).metadata
+    assert path_of(place) == ["The Handbook", "3 Care", "Descaling"]
+
+
 @pytest.mark.parametrize("stretches", ["1", "a-b", "1-2,", "-1-2", "1-2;3-4", "1-99999999"])
 async def test_stretches_that_are_none(up: Running, stretches: str) -> None:
     (citation, *_) = (await ask(up, QUESTION)).citations

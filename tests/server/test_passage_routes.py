@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import uuid
 from typing import Any
 
@@ -75,6 +76,23 @@ async def test_a_whole_lesson(up: Running) -> None:
     lesson = LessonResponse.model_validate(response.json())
     assert [passage.chunk_index for passage in lesson.passages] == [*range(found.total_chunks)]
     assert "#" not in lesson.url
+
+
+async def test_a_whole_lesson_as_html_with_the_cited_words(up: Running) -> None:
+    """Marked are the same words as in the passage, also where passages overlap."""
+    found = (await search(up)).results[0]
+    lesson = {"html": "true", "chunk_id": found.id}
+    for start, end in ((0, 40), (len(found.text) - 60, len(found.text)), (30, len(found.text) - 9)):
+        stretch = {"stretches": f"{start}-{end}", "html": "true"}
+        alone = await up.http.get(f"/context/{found.id}?before=0&after=0", params=stretch)
+        whole = await up.http.get(f"/lesson/{found.parent_doc_id}", params={**lesson, **stretch})
+        assert marked(whole.json()["html"]) == marked(alone.json()["passages"][0]["html"])
+    plain = (await up.http.get(f"/lesson/{found.parent_doc_id}", params={"html": "true"})).json()
+    assert "<mark>" not in plain["html"] and len(plain["html"]) > len(found.text)
+
+
+def marked(html: str) -> str:
+    return " ".join(" ".join(re.findall("<mark>(.*?)</mark>", html, re.S)).split())
 
 
 async def test_what_is_not_there(up: Running) -> None:

@@ -143,7 +143,7 @@ def test_models_are_told_once_and_linked(small: str) -> None:
     assert place["page"][0] == "integer, 1 to 2000000, or null"
     assert place["kind"][0] == '`"sea"` or `"land"`'
     body = section(small, "Question")
-    assert "Its fields are told with [`POST /ask/{number}`](#post-asknumber)." in body
+    assert "Its fields are described under [`POST /ask/{number}`](#post-asknumber)." in body
     assert "see [`Place`](#place)" in body
     assert "fails with [`Trouble`](#trouble)" in small
 

@@ -135,7 +135,9 @@ async def test_a_failing_job_says_why_and_the_next_one_runs(
     shutil.rmtree(gone)
     await watched.worker.start()
     failed = await watched.next()
-    assert failed.status == "failed" and "There is no folder" in (failed.error_message or "")
+    assert failed.status == "failed" and "There is no file or folder" in (
+        failed.error_message or ""
+    )
     assert (await watched.next()).status == "completed"
 
 

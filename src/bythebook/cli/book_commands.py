@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import sys
 import time
 from pathlib import Path
@@ -28,7 +27,14 @@ if TYPE_CHECKING:
 SHOWN_WARNINGS = 10
 NO_ADDRESS = (
     "Citations show only the path of a page, because the address of the published book is not "
-    "known. Set base_url in its bythebook.toml, and run ingest again.\n"
+    "known. Set base_url in a file bythebook.toml in the book's folder, and run ingest again.\n"
+)
+NEXT = (
+    'Ask it with `bythebook ask --book {book_id} "…"`, or in the browser with `bythebook serve`.\n'
+)
+NAMED = (
+    'The book is called "{title}", with the id {book_id}. For another id, run '
+    "`bythebook books --remove {book_id}`, then ingest with --book ID.\n"
 )
 
 
@@ -91,6 +97,7 @@ async def ingest(
 ) -> IngestionJob:
     """Ingest with a progress bar on a terminal and a line of result."""
     settings = load_settings()
+    named = book_id is not None
     started = time.monotonic()
     async with (
         sending_traces(settings.tracing, settings.otlp_endpoint, settings.service_name),
@@ -104,10 +111,10 @@ async def ingest(
             job = await library.ingest(source, book_id=book_id, mode=mode)
         else:
             job = await _with_progress_bar(library, source, book_id, mode)
-        is_new = 0 < job.files_processed == job.total_files and not job.chunks_deleted
-        # Beside a single file there is no place to say where the book is published.
-        linkless = is_new and await asyncio.to_thread(Path(source).is_dir)
-        linkless = linkless and not (await library.book(job.book_id)).base_url
+        is_new = job.files_processed == job.total_files and job.chunks_created > 0
+        is_new = is_new and not job.chunks_deleted
+        new = await library.book(job.book_id) if is_new else None
+        new_folder = new if _is_folder(source) else None
     for warning in job.warnings[:SHOWN_WARNINGS]:
         sys.stderr.write(f"Warning: {warning}\n")
     if len(job.warnings) > SHOWN_WARNINGS:
@@ -115,9 +122,24 @@ async def ingest(
         sys.stderr.write(f"… and {more} more warnings; `bythebook jobs --json` lists them.\n")
     if not quiet:
         sys.stdout.write(_summary(job, time.monotonic() - started) + "\n")
-        if linkless:
+        if new_folder and not named and _is_generic(source):
+            sys.stderr.write(NAMED.format(title=new_folder.title, book_id=new_folder.book_id))
+        if new_folder and not new_folder.base_url:
             sys.stderr.write(NO_ADDRESS)
+        if new:
+            sys.stderr.write(NEXT.format(book_id=new.book_id))
     return job
+
+
+def _is_folder(source: Path | str) -> bool:
+    """With a place for a manifest, which a single file has not."""
+    return Path(source).is_dir()
+
+
+def _is_generic(source: Path | str) -> bool:
+    from bythebook.reading.naming import is_generic
+
+    return is_generic(Path(source).resolve())
 
 
 async def _with_progress_bar(
@@ -149,9 +171,10 @@ async def _with_progress_bar(
 
 
 def _summary(job: IngestionJob, seconds: float) -> str:
+    files = "1 file" if job.total_files == 1 else f"{job.total_files} files"
     if not (job.files_processed or job.files_deleted):
-        return f"{job.book_id}: nothing changed in {job.total_files} files ({seconds:.1f} s)."
-    parts = [f"{job.files_processed} of {job.total_files} files read"]
+        return f"{job.book_id}: nothing changed in {files} ({seconds:.1f} s)."
+    parts = [f"{job.files_processed} of {files} read"]
     if job.files_deleted:
         parts.append(f"{job.files_deleted} removed")
     parts.append(f"{job.chunks_created} passages added, {job.chunks_deleted} removed")

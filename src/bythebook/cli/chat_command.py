@@ -125,7 +125,7 @@ async def chat_command(
     verbose: Verbose = False,
     where: dict[str, Any],
 ) -> None:
-    """Talk with a book. It forgets the conversation when you leave, unless you use --save.
+    """Talk with a book. The conversation is not kept when you leave, unless you use --save.
 
     Commands: /sources shows the passages behind the last answer, /reset starts over; quit, exit,
     q, Ctrl-C or Ctrl-D ends. Questions may be piped in, one a line.

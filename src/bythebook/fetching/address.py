@@ -10,7 +10,6 @@ from urllib.parse import parse_qs, quote, urlsplit
 
 from bythebook.errors import InputError
 from bythebook.fetching.urls import normalise
-from bythebook.reading.layout import GENERIC_FOLDERS
 
 SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:(?=:|//)")
 # git@host:owner/repository.git
@@ -20,6 +19,8 @@ FORGES = frozenset({"github.com", "gitlab.com", "codeberg.org", "bitbucket.org"}
 CHOICE = re.compile(r"#(?=(?:ref|path)=)")
 REF = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_./+@-]{0,199}")
 PASSWORD = re.compile(r"//[^/@\s]*@")
+# Not those of `reading.naming`: the folder of a checkout that was fetched is called by this.
+GENERIC_NAMES = frozenset({"docs", "doc", "src", "content", "book", "pages", "files"})
 
 
 @dataclass(frozen=True)
@@ -68,7 +69,7 @@ class Repository:
         """`repository`; of one that is only called `docs`, `owner-docs`."""
         segments = [part for part in re.split(r"[/:\\]+", self.url.rstrip("/")) if part]
         names = [_slug(part.removesuffix(".git")) for part in segments[-2:] if part != ".git"]
-        if names[-1] in GENERIC_FOLDERS and len(names) > 1:
+        if names[-1] in GENERIC_NAMES and len(names) > 1:
             return "-".join(names)
         return names[-1]
 

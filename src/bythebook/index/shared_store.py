@@ -113,7 +113,7 @@ class SharedStore:
             except IndexInUse as problem:
                 if time.monotonic() > until:
                     raise BusyError(
-                        "Another bythebook is using this data folder and lets nobody in.",
+                        "Another bythebook is using this data folder and shares it with nobody.",
                         action="Wait until it ends, or end it, then try again.",
                         details=problem.details,
                     ) from problem

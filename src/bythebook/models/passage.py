@@ -58,10 +58,12 @@ def label_of(place: DocumentMetadata, offset: int | None = None) -> str:
 
 def path_of(place: DocumentMetadata, modules: Mapping[str, str] = NO_TITLES) -> list[str]:
     """Module, chapter, page and headings down to the passage, each name once. `modules` has the
-    titles of modules; one without a title is left out."""
+    titles of modules; one without a title is left out. In a file that is a whole book, the chapter
+    is one of its headings."""
+    is_heading = place.chapter_title in place.heading_path[1:2]
     names = [
         modules.get(place.module),
-        place.chapter_title,
+        None if is_heading else place.chapter_title,
         place.title,
         *place.heading_path,
         place.section_title,

@@ -200,10 +200,21 @@ class ContextPassage(PassageEntry):
         default=None,
         description="The text as safe HTML, if requested; the cited words are in `mark`.",
     )
+    has_file: bool = Field(
+        default=False, description="Whether `GET /source/{chunk_id}` has its PDF for this caller."
+    )
 
     @classmethod
-    def shown(cls, passage: Passage, modules: Mapping[str, str], html: str | None = None) -> Self:
-        return cls.of(passage, path=path_of(passage.metadata, modules), html=html)
+    def shown(
+        cls,
+        passage: Passage,
+        modules: Mapping[str, str],
+        html: str | None = None,
+        *,
+        has_file: bool = False,
+    ) -> Self:
+        path = path_of(passage.metadata, modules)
+        return cls.of(passage, path=path, html=html, has_file=has_file)
 
 
 class ContextResponse(BaseModel):
@@ -221,4 +232,8 @@ class LessonResponse(BaseModel):
     parent_doc_id: str
     title: str
     url: str
+    html: str | None = Field(
+        default=None,
+        description="The whole text as safe HTML, if requested; the cited words are in `mark`.",
+    )
     passages: list[PassageEntry]

@@ -25,13 +25,13 @@ from bythebook.reading.metadata import (
     load_yaml,
     read_manifest,
 )
+from bythebook.reading.naming import name_book, slug
 from bythebook.reading.readers import FORMATS
 from bythebook.reading.slugs import Flavor, humanise
 
 MARKDOWN_SUFFIXES = (".md", ".mdx", ".markdown")
 PAGE_SUFFIXES = (*MARKDOWN_SUFFIXES, *FORMATS)
 IGNORED_FOLDERS = frozenset({"node_modules", "__pycache__", "venv", "site-packages"})
-GENERIC_FOLDERS = frozenset({"docs", "doc", "src", "content", "book", "pages", "files"})
 SUMMARY = "SUMMARY.md"
 SUMMARY_LINE = re.compile(
     r"^(?P<indent>[ \t]*)(?P<item>[-*+][ \t]+)?\[(?P<title>.*?)\]"
@@ -84,7 +84,9 @@ class Book:
 def find_book(path: Path, book_id: str | None = None) -> Book:
     """Look at a folder, which must hold at least one page, or at a file that is the book."""
     if not os.path.exists(path):  # noqa: PTH110 - Path.exists raises on names that are too long
-        raise InputError(f"There is no folder {path}.", action="Check the path of the book.")
+        raise InputError(
+            f"There is no file or folder {path}.", action="Check the path of the book."
+        )
     top = path.resolve()
     if not top.is_dir():
         return _single_file(top, book_id)
@@ -112,9 +114,10 @@ def find_book(path: Path, book_id: str | None = None) -> Book:
             f"There are no pages of a book in {path}.",
             action=f"Give a folder with {', '.join(PAGE_SUFFIXES)} files.",
         )
+    name = name_book(top, config.get("title"))
     return Book(
-        book_id=check_book_id(book_id or manifest.book.id or _name_of(top)),
-        title=manifest.book.title or config.get("title") or humanise(_folder_name(top)),
+        book_id=check_book_id(book_id or manifest.book.id or name.book_id),
+        title=manifest.book.title or name.title,
         root=root,
         top=config.get("folder", top),
         flavor=flavor,
@@ -137,7 +140,7 @@ def _single_file(file: Path, book_id: str | None) -> Book:
             action=f"Give a folder, or a file of one of these kinds: {', '.join(PAGE_SUFFIXES)}.",
         )
     return Book(
-        book_id=check_book_id(book_id or _slug(file.stem)),
+        book_id=check_book_id(book_id or slug(file.stem)),
         title=humanise(file.stem),
         root=file.parent,
         top=file.parent,
@@ -147,20 +150,6 @@ def _single_file(file: Path, book_id: str | None) -> Book:
         manifest=Manifest(),
         files=(file.name,),
     )
-
-
-def _folder_name(top: Path) -> str:
-    while top.name.lower() in GENERIC_FOLDERS and top.parent.name:
-        top = top.parent
-    return top.name or "book"
-
-
-def _name_of(top: Path) -> str:
-    return _slug(_folder_name(top))
-
-
-def _slug(name: str) -> str:
-    return re.sub(r"[^a-z0-9._-]+", "-", name.lower()).strip("-._")[:100] or "book"
 
 
 def _site_config(top: Path) -> dict[str, Any]:

@@ -109,7 +109,7 @@ class Sandbox:
                         break
                     if attempt == ATTEMPTS - 1 or ended.is_final:
                         raise self._limit_error(request, ended) from ended
-        raise Overloaded("Files are no longer read: the program ends.", action="Begin again.")
+        raise Overloaded("The program is ending.", action="Run the ingest again.")
 
     def _running(self) -> _Child:
         if self._child is None and not self._closed:

@@ -139,7 +139,7 @@ def read_bytes(root: Path, path: str, max_bytes: int) -> bytes:
         found = file.stat()
         if not stat.S_ISREG(found.st_mode):  # to read a pipe is to wait for whoever writes it
             raise InputError(
-                f"{path} is no ordinary file.", action="Remove it from the book's folder."
+                f"{path} is not an ordinary file.", action="Remove it from the book's folder."
             )
         size = found.st_size
         if size > max_bytes:

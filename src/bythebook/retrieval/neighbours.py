@@ -9,6 +9,7 @@ from dataclasses import replace
 from bythebook.errors import BookNotFound
 from bythebook.index.qdrant_models import Record
 from bythebook.index.store import DENSE, VectorStore, all_points, book_filter
+from bythebook.models.chunk import Span
 from bythebook.models.passage import Passage, chunk_of_payload
 from bythebook.retrieval.filters import (
     SWITCHING_PAUSE,
@@ -97,3 +98,58 @@ async def _in_book(store: VectorStore, book_id: str, ids: Sequence[str]) -> list
     records = await store.retrieve(ids)
     passages = [passage_of_record(record) for record in records]
     return [passage for passage in passages if passage.metadata.book_id == book_id]
+
+
+def lesson_text(passages: Sequence[Passage]) -> str:
+    """The passages of a lesson as one text."""
+    return whole_text(passages)[0]
+
+
+def whole_text(passages: Sequence[Passage]) -> tuple[str, list[Span]]:
+    """The passages of a lesson as one text, and where its parts stand in the source. A passage
+    repeats the end of the one before it so that it can be understood alone; here that is left
+    out."""
+    text = ""
+    parts: list[Span] = []
+    seen = 0
+    for passage in passages:
+        spans = passage.metadata.spans
+        cut = 0
+        for span in spans:
+            if span.start >= seen:
+                break
+            cut = span.at + min(seen, span.end) - span.start
+        seen = max([seen, *(span.end for span in spans)])
+        piece = passage.text[cut:].strip()
+        if not piece:
+            continue
+        cut = passage.text.index(piece, cut)
+        text += "\n\n" if text else ""
+        for span in spans:
+            first = max(span.at, cut)
+            last = min(span.at + span.end - span.start, cut + len(piece))
+            if first < last:
+                start = span.start + first - span.at
+                parts.append(
+                    Span(start=start, end=start + last - first, at=len(text) + first - cut)
+                )
+        text += piece
+    return text, parts
+
+
+def stretches_in(
+    parts: Sequence[Span], passage: Passage, stretches: Sequence[tuple[int, int]]
+) -> list[tuple[int, int]]:
+    """Where stretches of a passage stand in the text that `whole_text` made of its lesson."""
+    own = [
+        (span.start + max(start - span.at, 0), min(span.start + end - span.at, span.end))
+        for start, end in stretches
+        for span in passage.metadata.spans
+        if start < span.at + span.end - span.start and span.at < end
+    ]
+    return [
+        (part.at + max(start - part.start, 0), part.at + min(end, part.end) - part.start)
+        for start, end in own
+        for part in parts
+        if start < part.end and part.start < end
+    ]

@@ -20,6 +20,7 @@ from bythebook.server.middleware import (
 )
 from bythebook.server.routes import (
     admin_book_routes,
+    admin_page_routes,
     admin_routes,
     admin_setup_routes,
     books_routes,
@@ -51,6 +52,7 @@ ROUTE_MODULES = (
     ingestion_routes,
     admin_routes,
     admin_book_routes,
+    admin_page_routes,
     admin_setup_routes,
     operation_routes,
     page_routes,

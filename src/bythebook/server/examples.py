@@ -192,6 +192,7 @@ CONTEXT: Json = {
                 "Links and joints",
             ],
             "html": None,
+            "has_file": False,
         }
     ],
 }
@@ -200,6 +201,7 @@ WHOLE_LESSON: Json = {
     "parent_doc_id": LESSON,
     "title": "URDF and Xacro",
     "url": PAGE,
+    "html": None,
     "passages": [ENTRY],
 }
 

@@ -12,7 +12,8 @@ from bythebook.index.store import book_filter
 from bythebook.library import Library
 from bythebook.models.chunk import BookInfo
 from bythebook.models.values import check_book_id
-from bythebook.reading.layout import find_book
+from bythebook.reading.layout import Book, find_book
+from bythebook.sources import Sources
 
 
 @dataclass(frozen=True)
@@ -24,13 +25,20 @@ class FolderSource:
 
 
 async def find_new_book(
-    books_folder: Path | None, path: str, book_id: str | None, *, elsewhere: bool = False
+    books_folder: Path | None,
+    path: str,
+    book_id: str | None,
+    *,
+    elsewhere: bool = False,
+    sources: Sources | None = None,
 ) -> FolderSource:
     """The book that a request named: a folder or file below the books folder, or, if `elsewhere`
-    is allowed, a web or git address."""
+    is allowed, a web or git address. One of the `sources` keeps its id."""
     if "://" in path:
         return find_elsewhere(path, book_id, allowed=elsewhere)
-    return await asyncio.to_thread(_find, books_folder, path, book_id)
+    book, folder = await asyncio.to_thread(_find, books_folder, path, book_id)
+    kept = await sources.kept_id(book, str(folder)) if sources and book_id is None else book.book_id
+    return FolderSource(kept, folder)
 
 
 def find_elsewhere(
@@ -53,7 +61,7 @@ def find_elsewhere(
     return FolderSource(book_id or check_book_id(address.book_id), address.text)
 
 
-def _find(books_folder: Path | None, path: str, book_id: str | None) -> FolderSource:
+def _find(books_folder: Path | None, path: str, book_id: str | None) -> tuple[Book, Path]:
     if books_folder is None:
         raise _refused(
             "This service ingests only books that the index knows.",
@@ -63,7 +71,7 @@ def _find(books_folder: Path | None, path: str, book_id: str | None) -> FolderSo
     try:
         if is_address(str(folder)):  # a bare repository is no folder of pages
             raise InputError("The path leads to a git repository.", action="Give a folder.")
-        return FolderSource(find_book(folder, book_id).book_id, folder)
+        return find_book(folder, book_id), folder
     except InputError as problem:
         raise _refused(problem.message, problem.action) from problem
 
@@ -111,9 +119,8 @@ async def rename_book(library: Library, book_id: str, title: str) -> BookInfo:
 
 
 async def remove_page(library: Library, book_id: str, page: str) -> BookInfo:
-    """Take one page out of a book, for good."""
+    """Take one page out of a book, until it is brought back."""
     async with library.locks.writing(book_id):
-        book = await library.known.get(book_id)
         pages = await library.known.files(book_id)
         if page not in pages:
             raise BookNotFound(
@@ -129,7 +136,7 @@ async def remove_page(library: Library, book_id: str, page: str) -> BookInfo:
             )
         store = await library.store()
         # First what keeps it out: whoever is interrupted here can simply do it again.
-        await library.sources.remove_page(book, page)
+        await library.sources.choices.remove_page(book_id, page)
         await library.catalog.doubt(book_id, [page])
         await store.delete(book_filter(book_id, source_file=page))
         await store.flush()

@@ -117,7 +117,7 @@ class Reference:
         yield self._linked(model.get("description", ""))
         if name in self.bodies:
             route = self.bodies[name]
-            yield f"Its fields are told with [`{route}`](#{anchor(route)})."
+            yield f"Its fields are described under [`{route}`](#{anchor(route)})."
         elif model.get("properties"):
             yield self._fields(model, sent=name in self.sent)
         else:

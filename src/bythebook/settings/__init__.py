@@ -171,6 +171,12 @@ class Settings(AgentConfig, DeploymentSettings):
         description="Folder from which new books may be added over HTTP; without it, only known "
         "books can be updated.",
     )
+    open_files: str = Field(
+        default="",
+        validation_alias="BYTHEBOOK_OPEN_FILES",
+        description="Books whose PDF files every reader may open beside the chat: ids with commas "
+        "between, or all. None by default; without keys, and with an admin key, they always open.",
+    )
     webhook_secret: SecretStr | None = Field(
         default=None,
         validation_alias="GITHUB_WEBHOOK_SECRET",

@@ -96,7 +96,7 @@ class JobSteps:
         one worker after the other can't die of it."""
         if await self.job_store.count_trouble(job.job_id) > MOST_TROUBLES:
             raise InputError(
-                f"{MOST_TROUBLES} workers began this job and did not survive that.",
+                f"{MOST_TROUBLES} workers died while they did this job.",
                 action="Look into their logs, or ingest the book with `bythebook ingest` to see "
                 "what it is.",
             )

@@ -1,4 +1,4 @@
-"""Books for an operator with a browser: add, rename and remove them, and single pages of them."""
+"""Books for an operator with a browser: add, list, rename and remove them."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from bythebook.reading.slugs import humanise, natural_key
 from bythebook.server.auth import Admin, Serving
 from bythebook.server.caller import Caller, unknown_book
 from bythebook.server.error_responses import keyed
-from bythebook.server.managed_books import FolderSource, find_elsewhere, remove_page, rename_book
+from bythebook.server.managed_books import FolderSource, find_elsewhere, rename_book
 from bythebook.server.routes.ingestion_routes import LOCATION
 from bythebook.server.service import Service
 from bythebook.sources import KINDS
@@ -196,8 +196,9 @@ async def managed_books(service: Serving, caller: Admin) -> ManagedBooks:
 async def upload(
     book_id: BookId, path: FilePath, request: Request, service: Serving, caller: Admin
 ) -> Uploaded:
-    """A file of the same path is replaced; of a .zip the files in it are kept. A new book is read
-    once `POST /admin/books` says so. The files lie in a folder of the book in BYTHEBOOK_HOME."""
+    """A file of the same path is replaced; of a .zip the files in it are kept. A page that was
+    removed comes back with its file. A new book is read once `POST /admin/books` says so. The files
+    lie in a folder of the book in BYTHEBOOK_HOME."""
     caller.check_may_read(book_id)
     book = await _known(service, book_id)
     sources = service.library.sources
@@ -205,7 +206,9 @@ async def upload(
         raise _taken(book_id)
     sources.check_room()
     body = await request.body()
-    return Uploaded(files=await asyncio.to_thread(sources.uploads.put, book_id, path, body))
+    kept = await asyncio.to_thread(sources.uploads.put, book_id, path, body)
+    await sources.choices.bring_back(book_id, kept)
+    return Uploaded(files=kept)
 
 
 @router.post(
@@ -291,21 +294,6 @@ async def pages(book_id: BookId, service: Serving, caller: Admin) -> list[BookPa
     ]
 
 
-@router.delete(
-    "/{book_id}/pages/{page:path}",
-    summary="Remove a page",
-    response_description="The book without it.",
-    responses=keyed(404, 409),
-)
-async def remove_one_page(
-    book_id: BookId, page: FilePath, service: Serving, caller: Admin
-) -> ManagedBook:
-    """It is gone from answers at once, and does not come back when the book is read again. A file
-    that was uploaded is deleted; any other stays where it is, and is passed over."""
-    await caller.book(service.library, book_id)
-    return ManagedBook.of(await remove_page(service.library, book_id, page), service)
-
-
 async def _known(service: Service, book_id: str) -> BookInfo | None:
     try:
         return await service.library.known.get(book_id)
@@ -332,7 +320,7 @@ async def _uploaded(book_id: str | None, service: Service, caller: Caller) -> Fo
 def _elsewhere(address: str, book_id: str | None, service: Service) -> FolderSource:
     if "://" not in address:
         raise InputError(
-            "This is no address of a web site or git repository.",
+            "This is not the address of a web site or git repository.",
             action="Give one that begins with https://.",
             details={"field": "address"},
         )

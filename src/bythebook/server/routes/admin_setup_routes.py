@@ -253,7 +253,7 @@ async def revoke(
     service: Serving,
     caller: Admin,
 ) -> ApiKey:
-    """It opens nothing any more, at once and for ever."""
+    """It stops working at once. A revoked key can't be restored."""
     _check_whole(caller)
     if key_id == caller.id:
         raise InputError(
@@ -276,7 +276,7 @@ def _check_whole(caller: Caller) -> None:
 def _check_free(service: Service) -> None:
     if variables := chosen_elsewhere(service.settings):
         raise NotAllowed(
-            f"The environment says which model writes ({', '.join(variables)}), and that wins.",
+            f"The language model is set in the environment ({', '.join(variables)}).",
             action="Unset it there and start the service again, then choose here.",
         )
 

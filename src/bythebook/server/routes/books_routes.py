@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Path, Query, Response
+from fastapi.responses import StreamingResponse
 
 from bythebook.mcp.mcp_tools import lesson_page
 from bythebook.models.chunk import BookInfo, Uuid
@@ -19,11 +21,12 @@ from bythebook.models.search_messages import (
     SearchResponse,
 )
 from bythebook.models.values import BOOK_ID
-from bythebook.retrieval.neighbours import MAX_NEIGHBOURS
+from bythebook.retrieval.neighbours import MAX_NEIGHBOURS, stretches_in, whole_text
 from bythebook.server.auth import Guest, Reader, Serving
 from bythebook.server.catalog_cache import ShownBook
 from bythebook.server.error_responses import keyed
 from bythebook.server.examples import CONTEXT, SEARCH, WHOLE_LESSON, answers
+from bythebook.server.original_files import in_pieces, may_open, open_file
 from bythebook.server.rendering import passage_html
 from bythebook.server.service import Service
 
@@ -135,6 +138,9 @@ BookId = Annotated[
     str | None, Query(min_length=1, max_length=100, description="Default: the only book.")
 ]
 Neighbours = Annotated[int, Query(ge=0, le=MAX_NEIGHBOURS)]
+PDF_FILE: dict[int | str, dict[str, Any]] = {
+    200: {"description": "The file.", "content": {"application/pdf": {}}}
+}
 Stretches = Annotated[
     str,
     Query(
@@ -196,7 +202,12 @@ async def context(
         book_id=book.book_id,
         chunk_id=chunk_id,
         passages=[
-            ContextPassage.shown(passage, modules, shown(passage) if html else None)
+            ContextPassage.shown(
+                passage,
+                modules,
+                shown(passage) if html else None,
+                has_file=may_open(service, caller, passage),
+            )
             for passage in passages
         ],
     )
@@ -204,7 +215,6 @@ async def context(
 
 @router.get(
     "/lesson/{parent_doc_id}",
-    tags=["passages"],
     summary="A whole lesson",
     response_model=LessonResponse,
     responses={**keyed(404), **answers(WHOLE_LESSON, "The lesson.")},
@@ -214,17 +224,58 @@ async def lesson(
     caller: Guest,
     parent_doc_id: Annotated[Uuid, Path(description="The parent_doc_id of a passage.")],
     book_id: BookId = None,
+    html: Annotated[bool, Query(description="The whole text as safe HTML as well.")] = False,
+    chunk_id: Annotated[
+        Uuid | None, Query(description="With `html`: the passage that `stretches` are of.")
+    ] = None,
+    stretches: Stretches = "",
 ) -> LessonResponse:
     """Every passage of it, in reading order."""
     book = await caller.book(service.library, book_id)
     passages = await service.library.lesson(book.book_id, parent_doc_id)
+    address = passages[0].metadata.url.partition("#")[0]
+
+    def shown() -> str:
+        text, parts = whole_text(passages)
+        cited = [passage for passage in passages if passage.id == chunk_id]
+        marked = stretches_in(parts, cited[0], _offsets(stretches)) if cited else []
+        return passage_html(text, marked, address)
+
     return LessonResponse(
         book_id=book.book_id,
         parent_doc_id=parent_doc_id,
         title=passages[0].metadata.title,
-        url=passages[0].metadata.url.partition("#")[0],
+        url=address,
+        html=await asyncio.to_thread(shown) if html else None,
         passages=[PassageEntry.of(passage) for passage in passages],
     )
+
+
+@router.get(
+    "/source/{chunk_id}",
+    summary="The PDF that a passage is from",
+    response_class=StreamingResponse,
+    responses={**keyed(404), **PDF_FILE},
+)
+async def source(
+    service: Serving,
+    caller: Guest,
+    chunk_id: Annotated[Uuid, Path(description="The id of a passage.")],
+    book_id: BookId = None,
+) -> StreamingResponse:
+    """The file as it was read. Without keys and with an admin key every PDF, with other keys those
+    of the books in BYTHEBOOK_OPEN_FILES."""
+    book = await caller.book(service.library, book_id)
+    (passage,) = await service.library.context(book.book_id, chunk_id, 0, 0)
+    file, size = await open_file(service, caller, book, passage)
+    headers = {
+        "Content-Length": str(size),
+        # A page shows it itself; followed as an address it is never a document of this site.
+        "Content-Disposition": f'attachment; filename="{book.book_id}.pdf"',
+        "Content-Security-Policy": "default-src 'none'; sandbox",
+        "Cache-Control": "private, no-cache",
+    }
+    return StreamingResponse(in_pieces(file), media_type="application/pdf", headers=headers)
 
 
 def _offsets(stretches: str) -> list[tuple[int, int]]:

@@ -228,7 +228,11 @@ async def _source(
     settings = service.settings
     try:
         source = await find_new_book(
-            settings.books_folder, path, book_id, elsewhere=settings.fetch_over_http
+            settings.books_folder,
+            path,
+            book_id,
+            elsewhere=settings.fetch_over_http,
+            sources=service.library.sources,
         )
     except InputError:
         if caller.is_bound:  # whether there is such a folder is not theirs to know

@@ -32,7 +32,8 @@ TYPES = {
 }
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
-    "img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+    "img-src 'self' data:; frame-src blob:; base-uri 'none'; form-action 'none'; "
+    "frame-ancestors 'none'"
 )
 PAGE_HEADERS = {"Content-Security-Policy": POLICY}
 # A page on another site loads these as modules, which asks for its permission.

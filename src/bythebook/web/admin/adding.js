@@ -175,7 +175,7 @@ export class Adding {
 
   byFolder() {
     const path = make("input", { required: true, maxlength: 1000, placeholder: "folder below the books folder" });
-    const id = make("input", { maxlength: 100, placeholder: "chosen by itself" });
+    const id = make("input", { maxlength: 100, placeholder: "chosen for you" });
     const form = make(
       "form",
       { "aria-label": "Add a folder" },

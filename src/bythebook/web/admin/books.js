@@ -1,6 +1,7 @@
 import { fill, make } from "../chat/dom.js";
 import { icon } from "../chat/icons.js";
 import { Adding, DropZone, upload } from "./adding.js";
+import { Pages } from "./pages.js";
 import { number, Section, tell, when } from "./section.js";
 
 /**
@@ -45,6 +46,7 @@ export class Books extends Section {
     this.question = question;
     this.ask = ask;
     this.told = make("p", { class: "told", role: "status" });
+    this.pages = new Pages(service, { line: this.told, question, started, changed: () => this.load() });
     this.adding = new Adding(service, this.told, started);
     /** Ids of books whose part for changes is open. @type {Set<string>} */
     this.open = new Set();
@@ -65,7 +67,7 @@ export class Books extends Section {
     const { book_id: id, kind } = book;
     const from = kind === "uploaded" ? "uploaded" : book.source;
     const facts = book.updated_at
-      ? [`${number(book.files)} files`, `${number(book.passages)} passages`, `read ${when(book.updated_at)}`]
+      ? [counted(book.files, "file"), counted(book.passages, "passage"), `read ${when(book.updated_at)}`]
       : ["not read yet"];
     return make(
       "li",
@@ -110,7 +112,7 @@ export class Books extends Section {
       if (details.open) this.open.add(book.book_id);
       else this.open.delete(book.book_id);
       if (!details.open || inside.childElementCount) return;
-      fill(inside, book.updated_at ? this.renaming(book) : null, book.kind === "uploaded" ? this.moreFiles(book, found) : null, book.updated_at ? this.pages(book) : null, this.removing(book));
+      fill(inside, book.updated_at ? this.renaming(book) : null, book.kind === "uploaded" ? this.moreFiles(book, found) : null, book.updated_at ? this.pages.of(book) : null, this.removing(book));
     };
     details.addEventListener("toggle", fillIt);
     return details;
@@ -146,36 +148,6 @@ export class Books extends Section {
   }
 
   /** @param {ManagedBook} book */
-  pages(book) {
-    const place = make("div", {});
-    const show = () =>
-      tell(this.told, async () => {
-        /** @type {{ page: string, title: string }[]} */
-        const found = await this.service.read(`/admin/books/${book.book_id}/pages`);
-        const rows = found.map(({ page, title }) => {
-          const remove = () => void this.removePage(book, page, title);
-          const about = make("span", {}, title, title === page ? null : make("span", { class: "small" }, ` ${page}`));
-          return make("li", {}, about, make("button", { type: "button", class: "quiet", "aria-label": `Remove the page ${title}`, onclick: remove }, icon("trash")));
-        });
-        fill(place, make("ul", { class: "pages", tabindex: "0", "aria-label": `Pages of ${book.title}` }, ...rows));
-        return `${number(found.length)} ${found.length === 1 ? "page" : "pages"}.`;
-      });
-    fill(place, make("button", { type: "button", class: "plain", onclick: () => void show() }, icon("list"), "Show its pages"));
-    return place;
-  }
-
-  /** @param {ManagedBook} book @param {string} page @param {string} title */
-  async removePage(book, page, title) {
-    const file = book.kind === "uploaded" ? "The uploaded file is deleted." : "Its source stays as it is; the page is passed over when the book is read again.";
-    if (!(await this.question.ask(`Remove the page ${title}?`, `No answer will use ${page} any more. ${file}`, "Remove the page"))) return;
-    const path = page.split("/").map(encodeURIComponent).join("/");
-    await this.change(async () => {
-      await this.service.send("DELETE", `/admin/books/${book.book_id}/pages/${path}`);
-      return `The page ${title} is removed.`;
-    });
-  }
-
-  /** @param {ManagedBook} book */
   removing(book) {
     const kept = { uploaded: "The uploaded files are deleted.", folder: "Its folder on the server stays.", site: "What was fetched is deleted.", repository: "What was fetched is deleted." };
     const remove = async () => {
@@ -203,6 +175,11 @@ export class Books extends Section {
   async change(work) {
     if (await tell(this.told, work)) await this.load();
   }
+}
+
+/** @param {number} count @param {string} noun */
+function counted(count, noun) {
+  return `${number(count)} ${noun}${count === 1 ? "" : "s"}`;
 }
 
 /** What the last reading found changed. @param {ManagedBook} book */

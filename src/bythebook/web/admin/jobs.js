@@ -85,13 +85,13 @@ function row(job) {
 function state(job) {
   const running = job.status === "running" && job.files_to_process > 0;
   const label = `${number(job.files_processed)} of ${number(job.files_to_process)} files`;
-  const more = [job.files_failed ? `${job.files_failed} files could not be read` : null, ...job.warnings].filter(Boolean);
+  const more = [job.files_failed ? `${job.files_failed} ${job.files_failed === 1 ? "file" : "files"} could not be read` : null, ...job.warnings].filter(Boolean);
   return make(
     "div",
     { class: "state", "data-status": job.status },
     running ? make("progress", { max: job.files_to_process, value: job.files_processed, "aria-label": label }) : job.status,
     running ? make("div", { class: "small" }, label) : null,
     job.error_message ? make("p", { class: "small" }, job.error_message) : null,
-    more.length ? make("details", {}, make("summary", {}, `${more.length} to know`), ...more.map((words) => make("p", { class: "small" }, String(words)))) : null,
+    more.length ? make("details", {}, make("summary", {}, more.length === 1 ? "1 note" : `${more.length} notes`), ...more.map((words) => make("p", { class: "small" }, String(words)))) : null,
   );
 }

@@ -62,8 +62,8 @@ export class Keys extends Section {
     const sites = make("textarea", { required: true, rows: 2, spellcheck: "false", placeholder: "https://docs.example.org" });
     const boxes = read.map((book) => make("input", { type: "checkbox", value: book.book_id, checked: read.length === 1 }));
     const warning =
-      "There is no key yet: the service is open to everybody on this machine, and to nobody else. With the first key it asks everybody for one, this machine too. " +
-      "So a secret key for you is made along with it, which this page uses from then on.";
+      "There is no key yet, so the service is open to everybody on this machine, and to nobody else. Once there is a key, everybody needs one, also on this machine. " +
+      "So this page also makes a secret key for you, and uses it from then on.";
     const form = make(
       "form",
       { "aria-label": "Make a key for a web site" },
@@ -113,7 +113,7 @@ export class Keys extends Section {
 
   /** @param {ApiKey} key */
   async revoke(key) {
-    if (!(await this.question.ask(`Revoke ${key.name}?`, "Whoever uses it is refused at once, for ever.", "Revoke the key"))) return;
+    if (!(await this.question.ask(`Revoke ${key.name}?`, "Whoever uses it is refused from now on. A revoked key can’t be restored.", "Revoke the key"))) return;
     const done = await tell(this.told, async () => {
       await this.service.send("DELETE", `/admin/keys/${key.key_id}`);
       return `The key ${key.name} is revoked.`;

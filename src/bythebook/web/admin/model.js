@@ -34,7 +34,7 @@ export class Model extends Section {
     this.model = field({ required: true, maxlength: 200, pattern: "\\S+", value: now.model, placeholder: "gpt-4o-mini" });
     this.key = field({ type: "password", autocomplete: "new-password", maxlength: 500, placeholder: now.has_key ? "kept; leave empty to keep it" : "if the server wants one" });
     const writes = now.model ? `${now.model} at ${now.address} writes the answers${now.has_key ? ", with a key that is kept" : ""}.` : "No language model is used: the built-in answerer quotes the book.";
-    const fixed = `The environment says so (${now.variables.join(", ")}), and that wins over this page. Change it where the service is started.`;
+    const fixed = `This is set in the environment (${now.variables.join(", ")}), which takes precedence over this page. Change it where the service is started.`;
     const button = (/** @type {string} */ label, /** @type {() => void} */ onclick) => make("button", { type: "button", class: "plain", onclick }, label);
     const form = make(
       "form",
@@ -82,7 +82,7 @@ export class Model extends Section {
       /** @type {{ ok: boolean, checks: { name: string, ok: boolean, message: string, action: string }[] }} */
       const found = await response.json();
       fill(this.checks, ...found.checks.map(finding));
-      return found.ok ? "The model works." : "The model can’t be used like this.";
+      return found.ok ? "The model works." : "The model can’t be used with these settings.";
     });
     if (this.tester) this.tester.disabled = false;
   }

@@ -4,7 +4,7 @@ import { joined, link, Section, when } from "./section.js";
 const SHOWN = 25;
 const CHOICES = [
   ["refused", "Not answered"],
-  ["down", "Rated bad"],
+  ["down", "Rated down"],
   ["low", "Low confidence"],
   ["failed", "Failed"],
   ["answered", "Answered"],

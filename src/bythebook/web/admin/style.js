@@ -15,7 +15,7 @@ tr:last-child td { border-bottom: 0; }
 td { font-variant-numeric: tabular-nums; }
 .actions { display: flex; flex-wrap: wrap; gap: .35em; align-items: center; }
 .books > li { padding: .9em 0; border-bottom: 1px solid var(--border); }
-.book { display: flex; flex-wrap: wrap; gap: .6em 1em; align-items: center; justify-content: space-between; }
+.book { display: flex; flex-wrap: wrap; gap: .6em 1em; align-items: flex-start; justify-content: space-between; }
 .book > :first-child { flex: 1 1 16em; min-width: 0; }
 .books .small, .pages span, .told, .keys .small { overflow-wrap: anywhere; }
 .books details, .add { margin-top: .6em; }
@@ -23,13 +23,15 @@ td { font-variant-numeric: tabular-nums; }
 .change form, .change .row { margin: 0; }
 .pages { max-height: 20em; overflow-y: auto; }
 .pages li { display: flex; gap: .75em; align-items: center; justify-content: space-between; padding: .2em 0; border-bottom: 1px solid var(--border); }
+.paging { display: grid; gap: .5em; justify-items: start; }
+.paging .pages { width: 100%; }
 .add > form + form, .add details { margin-top: 1.25em; }
-section form .drop { flex-basis: 100%; }
 .drop { display: grid; gap: .35em; justify-items: center; padding: 1.6em 1em; text-align: center; border: 1.5px dashed var(--edge); border-radius: var(--radius); cursor: pointer; }
 .drop:hover, .drop.over, .drop:focus-within { border-color: var(--accent); background: var(--accent-soft); }
 .drop:focus-within { outline: 2px solid var(--accent); outline-offset: 2px; }
 .drop .icon { width: 1.75em; height: 1.75em; color: var(--accent); }
-.drop .small { font-weight: 400; }
+.drop .small { font-weight: 400; font-size: .9286em; }
+input:disabled { opacity: .55; cursor: not-allowed; }
 textarea { width: 100%; font-weight: 400; min-height: 4.5em; padding: .45em .7em; font-size: 1.0714em; background: var(--background); border: 1px solid var(--edge); border-radius: calc(var(--radius) * .7); }
 .danger { color: var(--danger); border-color: currentColor; }
 section form > fieldset { flex: 1 1 100%; }
@@ -47,6 +49,8 @@ section form > .row, section form > p { flex: 1 1 100%; gap: .5em; }
 details summary { cursor: pointer; color: var(--muted); min-height: 1.5em; }
 section form { display: flex; flex-wrap: wrap; gap: .75em; align-items: flex-end; margin-top: .75em; }
 section form .field { flex: 1 1 14em; }
+section form .drop { flex-basis: 100%; }
+section form:has(textarea) { align-items: flex-start; }
 progress { width: 10em; max-width: 100%; height: .6em; accent-color: var(--accent); }
 .parts { display: flex; flex-wrap: wrap; gap: .25em 1.25em; margin-top: .5em; font-size: .875em; color: var(--muted); }
 .parts li { display: flex; align-items: center; gap: .45em; }

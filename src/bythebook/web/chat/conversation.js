@@ -155,10 +155,10 @@ export class Conversation {
   }
 
   begin() {
-    const { log, reader, passage } = this.parts;
+    const { log, reader, passage, service } = this.parts;
     this.setSession(null);
     passage.close();
-    log.show(welcome(reader.book, (question) => void this.ask(question)));
+    log.show(welcome(reader.book, (question) => void this.ask(question), service.isHere && !service.isPages));
     this.parts.changed();
   }
 

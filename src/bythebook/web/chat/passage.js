@@ -2,6 +2,7 @@ import { dressCode } from "./code.js";
 import { fill, make, showServiceHtml } from "./dom.js";
 import { icon } from "./icons.js";
 import { Problem } from "./problem.js";
+import { Source } from "./source.js";
 
 /**
  * @typedef {object} Wanted
@@ -31,6 +32,7 @@ export class PassagePanel {
     /** @type {Wanted | null} */
     this.cited = null;
     this.latest = 0;
+    this.source = new Source(service);
     this.heading = make("h3", { id: "passage-heading", tabindex: "-1" });
     this.place = make("p", { class: "path" });
     this.body = make("div", { class: "text" });
@@ -76,6 +78,7 @@ export class PassagePanel {
   close() {
     if (!this.isOpen) return;
     this.element.hidden = true;
+    this.source.forget();
     this.latest += 1;
     this.around.changed(false);
     this.opener?.removeAttribute("aria-expanded");
@@ -84,21 +87,36 @@ export class PassagePanel {
   }
 
   /** @param {Wanted} wanted */
-  async show(wanted) {
+  show(wanted) {
+    return this.attempt(
+      () => this.service.passage(wanted.id, this.book, wanted.stretches),
+      (passage) => {
+        if (!passage) throw new Problem("missing", "This passage is no longer in the book.");
+        this.render(passage, wanted);
+      },
+    );
+  }
+
+  /**
+   * Fetch something and show it, unless a later click is to be shown instead.
+   * @template Found
+   * @param {() => Promise<Found>} work
+   * @param {(found: Found) => void} render
+   */
+  async attempt(work, render) {
     const own = (this.latest += 1);
     this.element.setAttribute("aria-busy", "true");
     try {
-      const passage = await this.service.passage(wanted.id, this.book, wanted.stretches);
-      // A later click is shown instead.
+      const found = await work();
       if (own !== this.latest) return;
-      if (!passage) throw new Problem("missing", "This passage is no longer in the book.");
-      this.render(passage, wanted);
+      render(found);
     } catch (thrown) {
       if (own !== this.latest) return;
       const problem = Problem.from(thrown);
+      this.element.classList.remove("framing");
       fill(this.body, make("p", { class: "what" }, problem.message), make("p", {}, problem.action));
       fill(this.place);
-      fill(this.links, make("button", { type: "button", class: "plain", onclick: () => this.show(wanted) }, icon("retry"), "Try again"));
+      fill(this.links, make("button", { type: "button", class: "plain", onclick: () => void this.attempt(work, render) }, icon("retry"), "Try again"));
       this.around.say(problem.message);
     }
     this.element.removeAttribute("aria-busy");
@@ -109,19 +127,59 @@ export class PassagePanel {
     const isCited = wanted.id === this.cited?.id;
     this.heading.textContent = isCited ? wanted.label : passage.section_title || passage.title;
     fill(this.place, ...breadcrumbs(passage, wanted.page ?? passage.page_number));
-    if (passage.html) showServiceHtml(this.body, passage.html);
-    else fill(this.body, make("p", { class: "raw" }, passage.text));
-    dressCode(this.body, this.around.say);
-    if (this.body.querySelector(".math")) void this.dressFormulas();
+    this.fillBody(passage.html || make("p", { class: "raw" }, passage.text));
+    const ways = this.source.ways(passage, wanted, this.book, { show: (work, links) => this.showSource(passage, wanted, work, links) });
     fill(
       this.links,
       this.step("left", "Previous passage", passage.prev_chunk_id),
       make("span", { class: "small" }, `${passage.chunk_index + 1} of ${passage.total_chunks}`),
       this.step("right", "Next passage", passage.next_chunk_id),
       make("span", { class: "space" }),
-      bookLink(wanted.url || passage.url, this.body.querySelector("mark")?.textContent ?? ""),
+      ...ways,
+      this.bookLink(passage, wanted),
     );
     this.scrollToMark();
+  }
+
+  /**
+   * The page or file around the passage, with a way back.
+   * @param {import("./types.js").Passage} passage
+   * @param {Wanted} wanted
+   * @param {() => Promise<HTMLElement | string>} work
+   * @param {() => (Node | null)[]} links Known when the work is done.
+   */
+  async showSource(passage, wanted, work, links) {
+    await this.attempt(work, (shown) => {
+      this.fillBody(shown);
+      const back = () => {
+        this.render(passage, wanted);
+        this.heading.focus({ preventScroll: true });
+      };
+      fill(
+        this.links,
+        make("button", { type: "button", class: "quiet", onclick: back }, icon("left"), "Back to the passage"),
+        make("span", { class: "space" }),
+        ...links(),
+        this.bookLink(passage, wanted),
+      );
+      this.scrollToMark();
+      this.around.say(typeof shown === "string" ? "The whole page is shown." : "The PDF is shown.");
+    });
+    this.heading.focus({ preventScroll: true });
+  }
+
+  /** @param {import("./types.js").Passage} passage @param {Wanted} wanted */
+  bookLink(passage, wanted) {
+    return bookLink(wanted.url || passage.url, this.body.querySelector("mark")?.textContent ?? "");
+  }
+
+  /** @param {HTMLElement | string} shown HTML of the service, or an element. */
+  fillBody(shown) {
+    if (typeof shown === "string") showServiceHtml(this.body, shown);
+    else fill(this.body, shown);
+    this.element.classList.toggle("framing", shown instanceof HTMLIFrameElement);
+    dressCode(this.body, this.around.say);
+    if (this.body.querySelector(".math")) void this.dressFormulas();
   }
 
   /** With what answers have loaded already; else formulas stay as the book writes them. */

@@ -21,6 +21,11 @@ export class Service {
     this.asking = null;
   }
 
+  /** Whether the page is the service's own. */
+  get isHere() {
+    return new URL(this.endpoint, location.href).origin === location.origin;
+  }
+
   /** @returns {Promise<import("./types.js").Book[]>} */
   books() {
     return this.read("/books");
@@ -56,9 +61,34 @@ export class Service {
   async passage(id, book, stretches) {
     const query = new URLSearchParams({ html: "true", before: "0", after: "0" });
     if (book) query.set("book_id", book);
-    if (stretches.length) query.set("stretches", stretches.map((pair) => pair.join("-")).join(","));
+    if (stretches.length) query.set("stretches", inWords(stretches));
     const found = await this.read(`/context/${encodeURIComponent(id)}?${query}`);
     return found.passages.find((/** @type {{ id: string }} */ passage) => passage.id === id);
+  }
+
+  /**
+   * The whole page that a passage is from.
+   * @param {import("./types.js").Passage} passage
+   * @param {string | null} book
+   * @param {[number, number][]} stretches What to highlight of the passage.
+   * @returns {Promise<{ html: string }>}
+   */
+  page(passage, book, stretches) {
+    const query = new URLSearchParams({ html: "true", chunk_id: passage.id, stretches: inWords(stretches) });
+    if (book) query.set("book_id", book);
+    return this.read(`/lesson/${encodeURIComponent(passage.parent_doc_id ?? "")}?${query}`);
+  }
+
+  /**
+   * The PDF that a passage is from.
+   * @param {string} id
+   * @param {string | null} book
+   */
+  async file(id, book) {
+    const query = book ? `?${new URLSearchParams({ book_id: book })}` : "";
+    const response = await this.send("GET", `/source/${encodeURIComponent(id)}${query}`);
+    // Whatever the service sends, nothing else is made of it.
+    return new Blob([await response.arrayBuffer()], { type: "application/pdf" });
   }
 
   /** @param {string} answerId @param {"up" | "down"} rating @param {string} [reason] */
@@ -74,7 +104,7 @@ export class Service {
 
   /** A browser does not say when it is the service that refuses the page's site; so it is asked. */
   async whyUnreachable() {
-    if (new URL(this.endpoint, location.href).origin === location.origin) return Problem.offline();
+    if (this.isHere) return Problem.offline();
     try {
       const response = await fetch(`${this.endpoint}/widget/settings`, { credentials: "omit", cache: "no-store" });
       const found = await response.json();
@@ -141,4 +171,9 @@ export class Service {
       throw await this.whyUnreachable();
     }
   }
+}
+
+/** @param {[number, number][]} stretches */
+function inWords(stretches) {
+  return stretches.map((pair) => pair.join("-")).join(",");
 }

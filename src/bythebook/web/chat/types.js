@@ -68,6 +68,9 @@
  * @property {number} chunk_index
  * @property {number} total_chunks
  * @property {string} url
+ * @property {string} source_file
+ * @property {string | null} parent_doc_id
+ * @property {boolean} [has_file] Whether its PDF can be had.
  *
  * @typedef {object} Message
  * @property {"user" | "assistant"} role

@@ -6,9 +6,10 @@ const SHOWN = 4;
  * What stands in an empty conversation: what this is, and questions to begin with.
  * @param {import("./types.js").Book | null} book
  * @param {(question: string) => void} ask
+ * @param {boolean} [isOwnPage] The service's own page, whose reader may be its operator.
  */
-export function welcome(book, ask) {
-  if (!book) return noBook();
+export function welcome(book, ask, isOwnPage = false) {
+  if (!book) return noBook(isOwnPage);
   const suggestions = (book.suggestions ?? []).slice(0, SHOWN).map((question) =>
     make("li", {}, make("button", { type: "button", class: "suggestion", onclick: () => ask(question) }, question)),
   );
@@ -22,11 +23,14 @@ export function welcome(book, ask) {
   );
 }
 
-function noBook() {
+/** @param {boolean} isOwnPage */
+function noBook(isOwnPage) {
+  const words = isOwnPage ? "You can ask as soon as one is added: in the browser, or with " : "You can ask as soon as the operator of this service has added one.";
   return make(
     "div",
     { class: "welcome" },
     make("h2", {}, "There is no book here yet"),
-    make("p", {}, "You can ask as soon as the operator of this service has added one."),
+    make("p", {}, words, isOwnPage ? make("code", {}, "bythebook ingest PATH") : null, isOwnPage ? "." : null),
+    isOwnPage ? make("p", { class: "small" }, make("a", { class: "strong", href: "/admin" }, "Add a book")) : null,
   );
 }
