@@ -9,9 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bythebook.errors import InputError, SourceError
-from bythebook.fetching.address import find_address
+from bythebook.fetching.address import find_address, normalise
 from bythebook.fetching.discovery import is_sitemap, read_links, read_sitemap
-from bythebook.fetching.urls import normalise
 from bythebook.fetching.web import as_kept
 
 markup = st.lists(

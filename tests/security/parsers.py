@@ -32,9 +32,8 @@ from bythebook.models.retrieval_tool import SearchArguments
 from bythebook.moving.archive import checked, opened, points_of, read_archive_manifest, records_of
 from bythebook.moving.backup_file import BackupManifest, not_whole, open_backup, part_names
 from bythebook.moving.file_parts import PartReader
-from bythebook.reading.head import read_head
 from bythebook.reading.layout import find_book
-from bythebook.reading.metadata import Teaching, read_front_matter, read_teaching
+from bythebook.reading.metadata import Teaching, read_front_matter, read_head, read_teaching
 from bythebook.server.body import nesting
 from bythebook.server.logs import Masks, secrets_of
 from bythebook.server.openai_request import CompletionRequest

@@ -9,10 +9,10 @@ from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
 from bythebook.errors import SourceError
+from bythebook.fetching.address import is_endless, key_of, normalise
 from bythebook.fetching.discovery import Opening, PageLinks, open_site, read_links, tags_of
 from bythebook.fetching.guard import Unreachable
-from bythebook.fetching.record import FetchedPage, Mirror, SiteRecord
-from bythebook.fetching.urls import file_name, is_endless, key_of, mark_repeats, normalise
+from bythebook.fetching.record import FetchedPage, Mirror, SiteRecord, file_name, mark_repeats
 from bythebook.fetching.web import LONGEST_PATIENCE, TooLargePage, Web, WebResponse, as_kept
 
 HTML = frozenset({"text/html", "application/xhtml+xml"})
@@ -61,7 +61,7 @@ class Crawl:
     start: str
     on_fetch: OnFetch = lambda _report: None
 
-    async def run(self) -> tuple[SiteRecord, CrawlReport]:
+    async def run(self) -> CrawlReport:
         self.report = CrawlReport()
         self.deadline = asyncio.get_running_loop().time() + self.limits.seconds
         kept: SiteRecord | None = await asyncio.to_thread(self.mirror.load)
@@ -86,7 +86,8 @@ class Crawl:
         await self._work()
         self._recheck()
         await self._work()
-        return await self._finish(), self.report
+        await self._finish()
+        return self.report
 
     async def _open(self) -> Opening:
         document = 10 * self.limits.page_bytes  # as reading allows for files with pictures
@@ -321,7 +322,7 @@ class Crawl:
         }
         return self.record.model_copy(update={"pages": {**self.record.pages, **rest}})
 
-    async def _finish(self) -> SiteRecord:
+    async def _finish(self) -> None:
         record = self._record_so_far()
         if not record.start:
             record.start = self.start
@@ -336,7 +337,6 @@ class Crawl:
         await asyncio.to_thread(self.mirror.save, record)
         await asyncio.to_thread(self.mirror.tidy, record)
         self._sum_up()
-        return record
 
     def _sum_up(self) -> None:
         problems = self.report.problems

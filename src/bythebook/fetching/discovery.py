@@ -7,15 +7,13 @@ import zlib
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
-from urllib.parse import urlsplit
 
 from bythebook.errors import SourceError
+from bythebook.fetching.address import Scope, key_of, normalise, origin_of
 from bythebook.fetching.record import FetchedPage, Mirror, SiteRecord
-from bythebook.fetching.urls import Scope, key_of, normalise
 from bythebook.fetching.web import Web, WebResponse
-from bythebook.reading.readers.html import language_of, title_of
 from bythebook.reading.readers.markdown_writer import language_code
-from bythebook.reading.readers.markup_tokens import decoded, tokens
+from bythebook.reading.readers.markup_tokens import decoded, language_of, title_of, tokens
 
 if TYPE_CHECKING:
     from protego import Protego
@@ -193,7 +191,7 @@ async def open_site(
     first = await web.get(start, max_bytes, etag=tags[0], last_modified=tags[1])
     if first.status not in (200, 304):
         raise SourceError(f"{first.url} answered {first.status}.", action=STAYS)
-    if _origin(first.url) != _origin(start):
+    if origin_of(first.url) != origin_of(start):
         robots = await _robots(web, first.url)
         _check(robots, first.url)
     web.delay = max(web.delay, robots.delay)
@@ -206,7 +204,7 @@ async def open_site(
                 action="Give the address where the pages are.",
             )
         return Opening(scope, robots, None, listed)
-    maps = [url for url in robots.sitemaps if _origin(url) == scope.origin]
+    maps = [url for url in robots.sitemaps if origin_of(url) == scope.origin]
     maps = maps or list(
         dict.fromkeys((f"{scope.origin}{scope.folder}sitemap.xml", f"{scope.origin}/sitemap.xml"))
     )
@@ -222,14 +220,9 @@ def tags_of(page: FetchedPage | None, mirror: Mirror) -> tuple[str, str]:
     return page.etag, page.last_modified
 
 
-def _origin(url: str) -> str:
-    parts = urlsplit(url)
-    return f"{parts.scheme}://{parts.netloc}"
-
-
 async def _robots(web: Web, url: str) -> Robots:
     """No robots.txt allows everything; one that can't be got allows nothing."""
-    address = f"{_origin(url)}/robots.txt"
+    address = f"{origin_of(url)}/robots.txt"
     answer = await web.get(address, MAX_SITEMAP_BYTES)
     if answer.status == 200:
         return read_robots(answer.body, address)

@@ -15,8 +15,8 @@ import httpx
 
 from bythebook import __version__
 from bythebook.errors import SourceError
+from bythebook.fetching.address import normalise
 from bythebook.fetching.guard import Guard, GuardedTransport, Unreachable
-from bythebook.fetching.urls import normalise
 
 MAX_REDIRECTS = 5
 MOVED = frozenset({301, 302, 303, 307, 308})

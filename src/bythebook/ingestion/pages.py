@@ -28,7 +28,7 @@ from bythebook.reading.layout import Book
 from bythebook.tracing.spans import note, spanned
 
 if TYPE_CHECKING:
-    from bythebook.reading.head import Head
+    from bythebook.reading.metadata import Head
 
 
 @dataclass(frozen=True)

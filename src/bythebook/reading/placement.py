@@ -17,9 +17,8 @@ import yaml
 
 from bythebook.models.chunk import lesson_key
 from bythebook.reading.contents import page_titles
-from bythebook.reading.head import Head
 from bythebook.reading.layout import Book
-from bythebook.reading.metadata import load_yaml
+from bythebook.reading.metadata import Head, load_yaml
 from bythebook.reading.readers import suffix_of
 from bythebook.reading.slugs import (
     MAX_HEADING,

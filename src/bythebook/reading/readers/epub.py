@@ -8,10 +8,10 @@ from itertools import islice
 from urllib.parse import unquote
 
 from bythebook.errors import InputError
-from bythebook.reading.converted import Converted
-from bythebook.reading.readers.html_text import HEADINGS, HtmlText
+from bythebook.reading.readers import Converted
+from bythebook.reading.readers.html import HEADINGS, HtmlText
 from bythebook.reading.readers.markdown_writer import MarkdownWriter
-from bythebook.reading.readers.markup_tokens import MarkupToken, decoded, tokens
+from bythebook.reading.readers.markup_tokens import decoded, tokens
 from bythebook.reading.readers.zip_archive import Archive
 
 CONTAINER = "META-INF/container.xml"
@@ -122,12 +122,9 @@ def _keep(titles: dict[str, str], folder: str, target: str, words: list[str]) ->
 def _refuse_protected(archive: Archive, package: _Package) -> None:
     """Fonts may be disguised; text that is can't be read."""
     for token in tokens(decoded(archive.read_if_there(ENCRYPTION)), xml=True):
-        if _is_reference(token) and unquote(token.attributes().get("uri", "")) in package.spine:
+        is_reference = token.kind == "open" and token.name == "cipherreference"
+        if is_reference and unquote(token.attributes().get("uri", "")) in package.spine:
             raise InputError(
                 f"{archive.path} is protected against copying (DRM).",
                 action="Use an edition without protection.",
             )
-
-
-def _is_reference(token: MarkupToken) -> bool:
-    return token.kind == "open" and token.name == "cipherreference"

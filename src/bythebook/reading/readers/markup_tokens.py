@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import codecs
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from html import unescape
 from typing import Literal
@@ -108,6 +108,31 @@ def _made(closing: bool, name: str, rest: str) -> MarkupToken:
 def _after(text: str, ending: str, start: int) -> int:
     found = text.find(ending, start)
     return found + len(ending) if found >= 0 else len(text)
+
+
+def ends_of(found: Sequence[MarkupToken]) -> dict[int, int]:
+    """For each tag that is closed, where; one that is left open is closed by nothing."""
+    ends: dict[int, int] = {}
+    opened: dict[str, list[int]] = {}
+    for index, token in enumerate(found):
+        if token.kind == "open" and token.name not in VOID and not token.empty:
+            opened.setdefault(token.name, []).append(index)
+        elif token.kind == "close" and opened.get(token.name):
+            ends[opened[token.name].pop()] = index
+    return ends
+
+
+def title_of(found: Sequence[MarkupToken]) -> str:
+    return next(
+        (" ".join(t.raw.split()) for t in found if t.kind == "text" and t.name == "title"), ""
+    )
+
+
+def language_of(found: Sequence[MarkupToken]) -> str | None:
+    for token in found:
+        if token.kind == "open" and token.name == "html":
+            return token.attributes().get("lang")
+    return None
 
 
 def decoded(data: bytes) -> str:

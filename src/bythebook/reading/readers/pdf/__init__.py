@@ -11,19 +11,19 @@ import pypdfium2
 import pypdfium2.raw as pdfium
 
 from bythebook.errors import InputError
-from bythebook.reading.converted import Converted
-from bythebook.reading.pdf.front_matter import without_listings
-from bythebook.reading.pdf.headings import (
+from bythebook.reading.readers import Converted
+from bythebook.reading.readers.markdown_writer import MarkdownWriter
+from bythebook.reading.readers.pdf.headings import (
     OutlineEntry,
     body_size,
     find_headings,
     find_title,
     still_printed,
 )
-from bythebook.reading.pdf.paragraphs import Flow, Vocabulary
-from bythebook.reading.pdf.rows import Row, in_reading_order, rows_of, without_margins
-from bythebook.reading.pdf.text_runs import read_text_runs
-from bythebook.reading.readers.markdown_writer import MarkdownWriter
+from bythebook.reading.readers.pdf.listings import without_listings
+from bythebook.reading.readers.pdf.paragraphs import Flow, Vocabulary
+from bythebook.reading.readers.pdf.rows import Row, in_reading_order, rows_of, without_margins
+from bythebook.reading.readers.pdf.text_runs import read_text_runs
 
 MAX_PAGES = 5_000
 MAX_OUTLINE = 20_000
