@@ -45,7 +45,7 @@ def is_public(address: IPv4Address | IPv6Address) -> bool:
     return not listed and address.is_global and not address.is_multicast
 
 
-def plain(address: IPv4Address | IPv6Address) -> IPv4Address | IPv6Address:
+def unmapped(address: IPv4Address | IPv6Address) -> IPv4Address | IPv6Address:
     """The IPv4 address that an IPv6 one is another way to write."""
     if any(address in network for network in WRITTEN_AS_6):
         return IPv4Address(int(address) & 0xFFFFFFFF)
@@ -84,7 +84,7 @@ class Guard:
         return cls(tuple(_allowed(part.strip()) for part in text.split(",") if part.strip()))
 
     def permits(self, address: Address, port: int) -> bool:
-        real = plain(address)
+        real = unmapped(address)
         if is_public(real):
             return True
         return any(

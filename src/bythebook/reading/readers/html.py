@@ -27,13 +27,13 @@ HIDDEN_ROLES = frozenset({"navigation", "banner", "contentinfo", "search", "comp
 MAY_HIDE = re.compile(r"hidden|display|role|linenos|headerlink|anchor|hash-link", re.IGNORECASE)
 HIDING_CLASSES = frozenset({"headerlink", "anchor", "hash-link", "anchorjs-link", "linenos"})
 # What sites call the parts around their text, as a class or id.
-FURNITURE = frozenset(
+BOILERPLATE = frozenset(
     "sidebar sphinxsidebar side-bar navbar nav-bar breadcrumb breadcrumbs toc table-of-contents "
     "on-this-page pagination pager prev-next skip-link skip-nav skip-to-content cookie-banner "
     "cookie-consent cookie-notice site-header site-footer page-footer edit-this-page".split()
 )
-MAY_BE_FURNITURE = re.compile("|".join(sorted(FURNITURE)), re.IGNORECASE)
-# An element with more of the page's text than this is no furniture, whatever it is called.
+MAY_BE_BOILERPLATE = re.compile("|".join(sorted(BOILERPLATE)), re.IGNORECASE)
+# An element with more of the page's text than this is no boilerplate, whatever it is called.
 LARGE_SHARE = 0.4
 CODE = frozenset({"code", "kbd", "samp", "tt"})
 INLINE = frozenset(
@@ -64,7 +64,7 @@ def read(data: bytes, path: str) -> Converted:
     if not any(token.kind == "open" and token.name == "h1" for token in found[start:end]):
         writer.heading(1, title_of(found))
     skipped = AROUND_MAIN if whole else AROUND_MAIN - {"header"}
-    HtmlText(writer, found[start:end], skipped=skipped, furniture=FURNITURE).write()
+    HtmlText(writer, found[start:end], skipped=skipped, of_site=True).write()
     return writer.finish(language=language_of(found))
 
 
@@ -97,8 +97,8 @@ def _letters(token: MarkupToken) -> int:
 
 class HtmlText:
     """Goes through the tokens of a page once and writes what a reader sees. `base` is the link to
-    the page, `levels` how much deeper its headings are; `furniture` are classes and ids of what is
-    around the text."""
+    the page, `levels` how much deeper its headings are; `of_site` says that it may have boilerplate
+    around its text."""
 
     def __init__(
         self,
@@ -106,14 +106,14 @@ class HtmlText:
         found: Sequence[MarkupToken],
         *,
         skipped: frozenset[str] = frozenset(),
-        furniture: frozenset[str] = frozenset(),
+        of_site: bool = False,
         base: str = "",
         levels: int = 0,
     ) -> None:
         self.writer = writer
         self.found = found
         self.skipped = skipped
-        self.furniture = furniture
+        self.of_site = of_site
         self.base = base
         self.levels = levels
         self.ends = ends_of(found)
@@ -135,7 +135,7 @@ class HtmlText:
                 self._add_text(token)
             elif token.kind == "close":
                 self._close(token.name)
-            elif self._is_hidden(token) or self._is_furniture(token, index - 1):
+            elif self._is_hidden(token) or self._is_boilerplate(token, index - 1):
                 index = self._after(index - 1)
             else:
                 index = self._open(token, index - 1)
@@ -161,12 +161,12 @@ class HtmlText:
             or "display:none" in attributes.get("style", "").replace(" ", "")
         )
 
-    def _is_furniture(self, token: MarkupToken, index: int) -> bool:
-        if not self.furniture or not token.raw or not MAY_BE_FURNITURE.search(token.raw):
+    def _is_boilerplate(self, token: MarkupToken, index: int) -> bool:
+        if not self.of_site or not token.raw or not MAY_BE_BOILERPLATE.search(token.raw):
             return False
         attributes = token.attributes()
         names = {*attributes.get("class", "").lower().split(), attributes.get("id", "").lower()}
-        if not names & self.furniture:
+        if not names & BOILERPLATE:
             return False
         end = self.ends.get(index, index)
         return self._letters[end] - self._letters[index] <= LARGE_SHARE * self._letters[-1]
