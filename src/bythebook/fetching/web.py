@@ -7,7 +7,6 @@ import codecs
 import zlib
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from types import TracebackType
 from typing import Self
 
 import httpcore
@@ -61,7 +60,6 @@ class Web:
     guard: Guard
     seconds: float
     delay: float
-    requests: int = 0
     _next: float = 0.0
     _client: httpx.AsyncClient = field(init=False)
 
@@ -80,12 +78,7 @@ class Web:
     async def __aenter__(self) -> Self:
         return self
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        problem: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         await self._client.aclose()
 
     async def get(
@@ -122,7 +115,6 @@ class Web:
 
     async def _once(self, url: str, max_bytes: int, headers: dict[str, str]) -> WebResponse:
         await self._wait()
-        self.requests += 1
         try:
             async with (
                 asyncio.timeout(self.seconds),

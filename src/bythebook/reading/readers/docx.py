@@ -8,7 +8,7 @@ from typing import Literal
 
 from bythebook.reading.readers import Converted
 from bythebook.reading.readers.markdown_writer import MarkdownWriter
-from bythebook.reading.readers.markup_tokens import MarkupToken, decoded, tokens
+from bythebook.reading.readers.markup_tokens import MarkupToken
 from bythebook.reading.readers.zip_archive import Archive
 
 Kind = Literal["title", "code", "quote", ""]
@@ -110,8 +110,7 @@ def _read_lists(archive: Archive, styles: Styles) -> None:
 
 
 def _tags(archive: Archive, name: str) -> list[MarkupToken]:
-    content = decoded(archive.read_if_there(name))
-    return [token for token in tokens(content, xml=True) if token.kind == "open"]
+    return [token for token in archive.xml(name) if token.kind == "open"]
 
 
 DOCUMENT = "word/document.xml"
@@ -139,7 +138,7 @@ def read(data: bytes, path: str) -> Converted:
         if DOCUMENT not in archive.names:
             raise archive.damaged()
         styles = read_styles(archive)
-        found = list(tokens(decoded(archive.read(DOCUMENT)), xml=True))
+        found = list(archive.xml(DOCUMENT))
         title = _property(archive, "title")
         language = _property(archive, "language") or styles.language
     writer = MarkdownWriter(path)
@@ -154,7 +153,7 @@ def read(data: bytes, path: str) -> Converted:
 
 def _property(archive: Archive, name: str) -> str:
     inside = ""
-    for token in tokens(decoded(archive.read_if_there(PROPERTIES)), xml=True):
+    for token in archive.xml(PROPERTIES):
         if token.kind == "text" and inside == name and token.raw.strip():
             return " ".join(token.raw.split())
         if token.kind != "text":
