@@ -15,6 +15,7 @@ from bythebook.reading.readers.markup_tokens import (
     decoded,
     ends_of,
     language_of,
+    main_part,
     title_of,
     tokens,
 )
@@ -48,8 +49,6 @@ MATHS_TYPE = re.compile(r"math/tex", re.IGNORECASE)
 MAX_ROWS = 5_000
 MAX_COLUMNS = 60
 BREAK = "\x00"
-# Main text that is a smaller share of the page than this is only a frame for a program.
-SMALL_SHARE = 0.2
 AROUND_MAIN = frozenset({"header", "footer", "nav", "aside"})
 
 
@@ -66,33 +65,6 @@ def read(data: bytes, path: str) -> Converted:
     skipped = AROUND_MAIN if whole else AROUND_MAIN - {"header"}
     HtmlText(writer, found[start:end], skipped=skipped, of_site=True).write()
     return writer.finish(language=language_of(found))
-
-
-def main_part(found: Sequence[MarkupToken]) -> tuple[int, int]:
-    """Where the main text begins and ends: `main`, the only `article`, else everything."""
-    ends = ends_of(found)
-    named = (start for start in ends if found[start].name == "main" or _says_main(found[start]))
-    wanted = [(start + 1, ends[start]) for start in named]
-    articles: list[tuple[int, int]] = []
-    behind = 0  # the last article, with those inside it
-    for index, token in enumerate(found):
-        if token.kind == "open" and token.name == "article" and index >= behind and not token.empty:
-            behind = ends.get(index, len(found))
-            articles += [(index + 1, behind)] if index in ends else []
-    candidates = wanted or (articles if len(articles) == 1 else [])
-    letters = list(accumulate((_letters(token) for token in found), initial=0))
-    best = max(candidates, key=lambda part: letters[part[1]] - letters[part[0]], default=(0, 0))
-    if letters[best[1]] - letters[best[0]] < SMALL_SHARE * letters[-1] or not candidates:
-        return 0, len(found)
-    return best
-
-
-def _says_main(token: MarkupToken) -> bool:
-    return "role" in token.raw and token.attributes().get("role") == "main"
-
-
-def _letters(token: MarkupToken) -> int:
-    return len(token.raw.strip()) if token.kind == "text" and not token.name else 0
 
 
 class HtmlText:

@@ -122,37 +122,38 @@ class _Box(_Nothing):
     """Text that is part of the page, with a line before it where it has one."""
 
     def run(self) -> list[nodes.Node]:
-        box = nodes.compound()
-        if self.name in BOXES:
-            box += nodes.paragraph("", " ".join([f"{self.name}:", *self.arguments]))
+        box = nodes.compound("", *self.heads())
         self.state.nested_parse(self.content, self.content_offset, box)
         return [box]
 
+    def heads(self) -> list[nodes.Node]:
+        if self.name not in BOXES:
+            return []
+        return [nodes.paragraph("", " ".join([f"{self.name}:", *self.arguments]))]
 
-class _Titled(_Nothing):
+    def inline(self, text: str) -> nodes.Node:
+        words, _ = self.state.inline_text(text, self.lineno)
+        return nodes.paragraph("", "", *words)
+
+
+class _Titled(_Box):
     """A tab or box: for whom its text is stands before it."""
 
-    def run(self) -> list[nodes.Node]:
-        box = nodes.compound()
-        if title := " ".join(self.arguments).strip():
-            inline, _ = self.state.inline_text(f"{title}:", self.lineno)
-            box += nodes.paragraph("", "", *inline)
-        self.state.nested_parse(self.content, self.content_offset, box)
-        return [box]
+    def heads(self) -> list[nodes.Node]:
+        title = " ".join(self.arguments).strip()
+        return [self.inline(f"{title}:")] if title else []
 
 
-class _Signature(_Nothing):
+class _Signature(_Box):
     """A function, class, option or setting that is described below its name."""
 
-    def run(self) -> list[nodes.Node]:
-        box = nodes.compound()
-        for line in "\n".join(self.arguments).splitlines():
-            box += nodes.paragraph("", "", nodes.literal("", line.strip()))
-        for name in sorted(TOLD & self.options.keys()):
-            inline, _ = self.state.inline_text(f"{name}: {self.options[name]}", self.lineno)
-            box += nodes.paragraph("", "", *inline)
-        self.state.nested_parse(self.content, self.content_offset, box)
-        return [box]
+    def heads(self) -> list[nodes.Node]:
+        lines = "\n".join(self.arguments).splitlines()
+        told = sorted(TOLD & self.options.keys())
+        return [
+            *(nodes.paragraph("", "", nodes.literal("", line.strip())) for line in lines),
+            *(self.inline(f"{name}: {self.options[name]}") for name in told),
+        ]
 
 
 DIRECTIVES: dict[str, type[Directive]] = {
