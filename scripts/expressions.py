@@ -23,7 +23,7 @@ MADE_LATER: dict[tuple[str, str], list[str]] = {
     ("evaluation.outcomes", "number"): [r"(?<!\s)\s*+\[1\]"],
     ("grounding.instructions", "pattern"): [f"(?im){pattern}" for _, pattern in STEERING],
     ("language.segmentation", "fence"): [r"(?m)^[ \t]*```[`~]*[ \t]*\n"],
-    ("reading.markup", "mark"): [r"(?<![^\r\n])[ \t>]*`{3,}[ \t]*(?=\r|\n|\Z)"],
+    ("reading.directives", "mark"): [r"(?<![^\r\n])[ \t>]*`{3,}[ \t]*(?=\r|\n|\Z)"],
     ("reading.readers.markup_tokens", "token"): [r"(?i)</script(?=[\s/>])"],
     ("retrieval.query", "name"): [f"(?im){defining('node b').pattern}"],
     ("server.reference", "pattern"): [],

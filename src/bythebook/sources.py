@@ -268,24 +268,19 @@ class Sources(AllowedSources):
         self, source: str, book_id: str | None, on_fetch: OnFetch = lambda _report: None
     ) -> tuple[Book, str]:
         """The book, fetched first if it is elsewhere, and its source as it is to be stored."""
-        book, kept = await self._fetched_book(source, book_id, on_fetch)
-        return await self._without_removed(book), kept
-
-    async def _fetched_book(
-        self, source: str, book_id: str | None, on_fetch: OnFetch
-    ) -> tuple[Book, str]:
         if (address := find_address(source)) is None:
             book, kept = await asyncio.to_thread(_book_in, Path(source), book_id)
             if book_id is None:
                 book = replace(book, book_id=await self.kept_id(book, kept))
-            return book, kept
-        from bythebook.fetching.fetch import fetch, kept_book
+        else:
+            from bythebook.fetching.fetch import fetch, kept_book
 
-        self.check_room()
-        async with self.locks.writing(address.key):
-            fetched = await fetch(address, self.settings, on_fetch)
-            home = self.settings.home
-            return await asyncio.to_thread(kept_book, address, home, book_id, fetched), address.text
+            self.check_room()
+            home, kept = self.settings.home, address.text
+            async with self.locks.writing(address.key):
+                report = await fetch(address, self.settings, on_fetch)
+                book = await asyncio.to_thread(kept_book, address, home, book_id, report)
+        return await self._without_removed(book), kept
 
     async def kept_id(self, book: Book, source: str) -> str:
         """The id of a book whose id was not chosen: a book that was read from there before keeps

@@ -6,7 +6,8 @@ from pathlib import Path
 
 from bythebook.fetching.address import Site as SiteAddress
 from bythebook.fetching.address import find_address
-from bythebook.fetching.fetch import Fetched, fetch, kept_book
+from bythebook.fetching.crawl import CrawlReport
+from bythebook.fetching.fetch import fetch, kept_book
 from bythebook.reading.layout import Book
 from bythebook.settings import Settings
 from fetching.site import Site
@@ -23,7 +24,7 @@ async def crawl(site: Site, home: Path, start: str = "/docs/", **others: object)
     address = find_address(site.url + start)
     assert isinstance(address, SiteAddress)
     settings = crawl_settings(site, home, **others)
-    fetched: Fetched = await fetch(address, settings)
+    fetched: CrawlReport = await fetch(address, settings)
     return kept_book(address, home, None, fetched)
 
 

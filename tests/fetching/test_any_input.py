@@ -9,10 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bythebook.errors import InputError, SourceError
-from bythebook.fetching.address import find_address
+from bythebook.fetching.address import find_address, normalise
 from bythebook.fetching.discovery import is_sitemap, read_links, read_sitemap
-from bythebook.fetching.urls import normalise
-from bythebook.fetching.web import as_kept
+from bythebook.fetching.web import to_utf8
 
 markup = st.lists(
     st.sampled_from(
@@ -62,7 +61,7 @@ def test_any_sitemap_is_read_or_refused(body: bytes, packed: bool) -> None:
 
 @given(markup, st.sampled_from(["utf-8", "latin-1", "utf-16", "rot13", "idna", "x", "base64", ""]))
 def test_any_encoding_is_kept_or_heeded(body: bytes, charset: str) -> None:
-    assert isinstance(as_kept(body, charset), bytes)
+    assert isinstance(to_utf8(body, charset), bytes)
 
 
 @given(addresses, st.none() | st.text(max_size=5), st.none() | st.text(max_size=5))

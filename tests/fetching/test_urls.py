@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bythebook.fetching.urls import Scope, file_name, is_endless, key_of, normalise
+from bythebook.fetching.address import Scope, is_endless, key_of, normalise
+from bythebook.fetching.record import file_name
 from bythebook.reading.readers import suffix_of
 
 SCOPE = Scope("https://book.example", "/docs/")

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from bythebook.reading.converted import Converted
-from bythebook.reading.readers import reader_for, suffix_of
+from bythebook.reading.readers import Converted, reader_for, suffix_of
 from reading.reading_tools import Page, book_of, check_page, read_sources
 
 

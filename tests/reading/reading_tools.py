@@ -13,10 +13,9 @@ from bythebook.models.chunk import NAMESPACE, DocumentChunk, count_words
 from bythebook.reading.blocks import Parsed, parse_blocks
 from bythebook.reading.chunking import MAX_TOKENS
 from bythebook.reading.document import Document, read_document
-from bythebook.reading.head import Head, read_head
 from bythebook.reading.layout import Book, find_book
 from bythebook.reading.markup import subtract
-from bythebook.reading.metadata import Manifest, read_front_matter
+from bythebook.reading.metadata import Head, Manifest, read_front_matter, read_head
 from bythebook.reading.placement import Placement, place_pages
 from bythebook.reading.slugs import Flavor
 from bythebook.reading.source import Source, decode, read_bytes

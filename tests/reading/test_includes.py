@@ -31,7 +31,7 @@ def book(tmp_path: Path) -> Path:
 
 
 def filled(book: Path, text: str, page: str = "one.md") -> str:
-    return Includes(book, book / "src").fill(page, text)
+    return Includes(book).fill(book / "src" / page, text)
 
 
 @pytest.mark.parametrize(
@@ -118,7 +118,7 @@ def test_nothing_that_is_written_stops_it(text: str, ending: str) -> None:
         top = Path(folder).resolve()
         (top / "listings").mkdir()
         (top / "listings" / "main.rs").write_text(MAIN)
-        assert isinstance(Includes(top, top).fill(f"one{ending}", text), str)
+        assert isinstance(Includes(top).fill(top / f"one{ending}", text), str)
 
 
 def test_a_page_without_includes_is_not_touched(book: Path) -> None:

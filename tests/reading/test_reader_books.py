@@ -140,7 +140,7 @@ def test_pictures_may_make_a_file_larger(tmp_path: Path) -> None:
 
 
 def test_a_file_is_converted_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(readers, "_kept", readers._Kept())
+    monkeypatch.setattr(readers, "_kept", {})
     first = convert("a.html", b"<p>one", "1" * 64)
     assert convert("b.html", b"not looked at", "1" * 64) is first
     monkeypatch.setattr(readers, "KEPT_CHARACTERS", 5)

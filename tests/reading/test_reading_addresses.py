@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from bythebook.reading.head import Head
+from bythebook.reading.metadata import Head
 from bythebook.reading.placement import page_address, with_anchor
 from bythebook.reading.slugs import Anchors, Flavor, explicit_id, plain_heading
 from reading.reading_tools import read_folder, read_text, words, write_files

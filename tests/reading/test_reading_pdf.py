@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from bythebook.errors import InputError
-from bythebook.reading.pdf.paragraphs import table_at
-from bythebook.reading.pdf.rows import Row
-from bythebook.reading.pdf.text_runs import TextRun
+from bythebook.reading.readers.pdf.paragraphs import table_at
+from bythebook.reading.readers.pdf.rows import Row
+from bythebook.reading.readers.pdf.text_runs import TextRun
 from reading.converting import converted, page_of, text_of
 from reading.made_files import Printed
 

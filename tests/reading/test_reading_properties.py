@@ -15,7 +15,7 @@ from bythebook.reading.chunking import (
     MAX_TOKENS,
     MIN_TOKENS,
     Cut,
-    Ruler,
+    TokenCounter,
     cut_sections,
 )
 from bythebook.reading.slugs import Flavor
@@ -31,9 +31,9 @@ moderate = settings(
 )
 
 
-def cut(page: Page) -> tuple[list[Cut], Ruler]:
+def cut(page: Page) -> tuple[list[Cut], TokenCounter]:
     sections = split_sections(page.parsed.blocks, page.placement.title, page.book.flavor)
-    return cut_sections(sections, page.parsed.masked), Ruler(page.parsed.masked)
+    return cut_sections(sections, page.parsed.masked), TokenCounter(page.parsed.masked)
 
 
 @moderate
@@ -69,27 +69,27 @@ def test_the_same_input_gives_the_same_chunks(text: str) -> None:
 @given(markdown(), st.sampled_from(FLAVORS))
 def test_passages_tile_the_file(text: str, flavor: Flavor) -> None:
     page = read_text(text, flavor=flavor)
-    passages, ruler = cut(page)
+    passages, counter = cut(page)
     edges = [(p.core, p.units[-1].end) for p in passages]
     assert [end for _, end in edges[:-1]] == [start for start, _ in edges[1:]]
     for passage in passages:
         assert passage.start <= passage.core
-        assert ruler.tokens(passage.core, passage.units[-1].end) <= MAX_TOKENS
+        assert counter.tokens(passage.core, passage.units[-1].end) <= MAX_TOKENS
 
 
 @moderate
 @given(markdown(), st.sampled_from(FLAVORS))
 def test_a_small_passage_has_no_neighbour_that_could_take_it(text: str, flavor: Flavor) -> None:
     """Under the minimum without its repeated text, it does not fit whole into either neighbour."""
-    passages, ruler = cut(read_text(text, flavor=flavor))
+    passages, counter = cut(read_text(text, flavor=flavor))
     for index, passage in enumerate(passages):
         start, end = passage.core, passage.units[-1].end
-        if ruler.tokens(start, end) >= MIN_TOKENS:
+        if counter.tokens(start, end) >= MIN_TOKENS:
             continue
         if index > 0:
-            assert ruler.tokens(passages[index - 1].core, end) > MAX_TOKENS
+            assert counter.tokens(passages[index - 1].core, end) > MAX_TOKENS
         if index + 1 < len(passages):
-            assert ruler.tokens(start, passages[index + 1].units[-1].end) > MAX_TOKENS
+            assert counter.tokens(start, passages[index + 1].units[-1].end) > MAX_TOKENS
 
 
 def whole_blocks(blocks: tuple[Block, ...]) -> list[Block]:
@@ -106,9 +106,9 @@ def whole_blocks(blocks: tuple[Block, ...]) -> list[Block]:
 @given(markdown(), st.sampled_from(FLAVORS))
 def test_headings_code_and_tables_stay_whole(text: str, flavor: Flavor) -> None:
     page = read_text(text, flavor=flavor)
-    passages, ruler = cut(page)
+    passages, counter = cut(page)
     for block in whole_blocks(page.parsed.blocks):
-        if ruler.tokens(block.start, block.end) <= MAX_TOKENS:
+        if counter.tokens(block.start, block.end) <= MAX_TOKENS:
             assert any(
                 passage.core <= block.start and block.end <= passage.units[-1].end
                 for passage in passages
@@ -122,16 +122,16 @@ def test_a_passage_ends_with_a_heading_only_where_the_text_below_does_not_fit(
 ) -> None:
     """That is: the two are too long for one, and a cut between the units below would leave a part
     under the minimum."""
-    passages, ruler = cut(read_text(text, flavor=flavor))
+    passages, counter = cut(read_text(text, flavor=flavor))
     for passage, following in pairwise(passages):
         heading, units = passage.units[-1], following.units
         if heading.kind != "heading":
             continue
-        assert ruler.tokens(heading.start, units[-1].end) > MAX_TOKENS
+        assert counter.tokens(heading.start, units[-1].end) > MAX_TOKENS
         for above, below in pairwise(units):
             parts = (
-                ruler.tokens(heading.start, above.end),
-                ruler.tokens(below.start, units[-1].end),
+                counter.tokens(heading.start, above.end),
+                counter.tokens(below.start, units[-1].end),
             )
             assert min(parts) < MIN_TOKENS or max(parts) > MAX_TOKENS
 

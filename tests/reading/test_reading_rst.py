@@ -132,6 +132,14 @@ def test_an_unknown_directive_is_an_entry() -> None:
     assert made.problems == ()
 
 
+def test_an_unknown_directive_in_a_list_whatever_was_read_before() -> None:
+    page = b"Title\n=====\n\n- .. rocket:: fast\n\n     It flies.\n"
+    alone = converted(page, "a.rst")
+    assert "`fast`" in alone.text and alone.problems == ()
+    converted(b".. rocket:: slow\n\n   It stands.\n", "b.rst")
+    assert converted(page, "a.rst") == alone
+
+
 def test_tabs_prompts_and_settings_keep_what_tells_them_apart() -> None:
     made = converted(
         b".. tabs::\n\n   .. group-tab:: Linux\n\n      .. prompt:: bash $\n\n"

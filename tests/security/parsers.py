@@ -37,9 +37,8 @@ from bythebook.moving.archive import (
     records_of,
 )
 from bythebook.moving.backup import BackupManifest, open_backup, part_names
-from bythebook.reading.head import read_head
 from bythebook.reading.layout import find_book
-from bythebook.reading.metadata import Teaching, read_front_matter, read_teaching
+from bythebook.reading.metadata import Teaching, read_front_matter, read_head, read_teaching
 from bythebook.server.body import nesting
 from bythebook.server.caller import listed_origins
 from bythebook.server.logs import Masks, secrets_of

@@ -181,8 +181,7 @@ def test_a_protected_import(tmp_path: Path) -> None:
 
 
 def test_a_page_with_laughing_front_matter(tmp_path: Path) -> None:
-    from bythebook.reading.head import read_head
-    from bythebook.reading.metadata import Teaching, read_front_matter, read_teaching
+    from bythebook.reading.metadata import Teaching, read_front_matter, read_head, read_teaching
 
     lines = ["a0: &a0 [lol, lol]"]
     lines += [f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]" for n in range(1, 30)]

@@ -16,8 +16,8 @@ from bythebook.errors import InputError
 from bythebook.moving.file_parts import PartReader
 from bythebook.reading.layout import find_book
 from bythebook.reading.metadata import load_toml, load_yaml, read_front_matter
-from bythebook.reading.pdf.paragraphs import Vocabulary
 from bythebook.reading.readers import convert
+from bythebook.reading.readers.pdf.paragraphs import Vocabulary
 from reading.made_files import docx, epub, para
 
 DEEP = 30_000

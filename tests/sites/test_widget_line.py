@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from bythebook.errors import InputError
-from bythebook.sites.widget import check_together, checked_key, checked_server, script_tag
+from bythebook.sites import check_together, checked_key, checked_server, script_tag
 
 HOME = "https://ask.example.org"
 KEY = "btbp_0123456789ab_secret"

@@ -1,15 +1,16 @@
-"""Where a book is: a folder or file, a web site, or a git repository."""
+"""Web addresses in one spelling, and what a person's words name: a site, a repository, a path."""
 
 from __future__ import annotations
 
-import hashlib
 import re
 from dataclasses import dataclass
+from ipaddress import IPv6Address
 from pathlib import Path
-from urllib.parse import parse_qs, quote, urlsplit
+from urllib.parse import parse_qs, quote, unquote_to_bytes, urljoin, urlsplit
 
 from bythebook.errors import InputError
-from bythebook.fetching.urls import normalise
+from bythebook.reading.naming import slug
+from bythebook.reading.source import hash_text
 
 SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:(?=:|//)")
 # git@host:owner/repository.git
@@ -21,6 +22,21 @@ REF = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_./+@-]{0,199}")
 PASSWORD = re.compile(r"//[^/@\s]*@")
 # Not those of `reading.naming`: the folder of a checkout that was fetched is called by this.
 GENERIC_NAMES = frozenset({"docs", "doc", "src", "content", "book", "pages", "files"})
+MAX_LENGTH = 1000
+MAX_SEGMENTS = 20
+# The same name so often in one path is a link that leads to itself.
+MAX_REPEATED = 3
+DEFAULT_PORTS = {"http": 80, "https": 443}
+UNRESERVED = "-._~"
+IN_PATH = UNRESERVED + "!$&'()*+,;=:@"
+IN_QUERY = IN_PATH + "/?[]"
+ESCAPED = re.compile(r"%[0-9A-Fa-f]{2}")
+HOST = re.compile(r"[a-z0-9_](?:[a-z0-9._-]*[a-z0-9_])?\.?")
+TRACKING = re.compile(
+    r"(?:utm_\w+|gclid|gclsrc|dclid|fbclid|msclkid|yclid|igshid|mc_[ce]id|_ga|_gl|_hs\w+|wt\.\w+)"
+    r"(?:=|$)",
+    re.IGNORECASE,
+)
 
 
 @dataclass(frozen=True)
@@ -40,7 +56,7 @@ class Site:
         if page.endswith((".xml", ".xml.gz", ".html", ".htm")):
             page = ""
         path = folder + slash + page.removesuffix("sitemap").removesuffix("index")
-        return _slug(f"{parts.hostname or ''}{path}".replace("/", "-"))
+        return _name(f"{parts.hostname or ''}{path}".replace("/", "-"))
 
     @property
     def key(self) -> str:
@@ -68,7 +84,7 @@ class Repository:
     def name(self) -> str:
         """`repository`; of one that is only called `docs`, `owner-docs`."""
         segments = [part for part in re.split(r"[/:\\]+", self.url.rstrip("/")) if part]
-        names = [_slug(part.removesuffix(".git")) for part in segments[-2:] if part != ".git"]
+        names = [_name(part.removesuffix(".git")) for part in segments[-2:] if part != ".git"]
         if names[-1] in GENERIC_NAMES and len(names) > 1:
             return "-".join(names)
         return names[-1]
@@ -105,7 +121,7 @@ def find_address(text: str, ref: str | None = None, path: str | None = None) -> 
         return Repository(found.url, _checked_ref(ref), _checked_path(path))
     if ref or path:
         raise InputError(
-            f"{_safe(plain)} is no git repository, so --ref and --path can't be used.",
+            f"{without_password(plain)} is no git repository, so --ref and --path can't be used.",
             action="Leave them out, or give the repository's address.",
         )
     return found
@@ -170,11 +186,9 @@ def _with_password() -> InputError:
 
 
 def _wrong(text: str) -> InputError:
-    return InputError(f"{_safe(text)} is not an address that can be fetched.", action="Check it.")
-
-
-def _safe(text: str) -> str:
-    return PASSWORD.sub("//", text)
+    return InputError(
+        f"{without_password(text)} is not an address that can be fetched.", action="Check it."
+    )
 
 
 def _checked_ref(ref: str) -> str:
@@ -209,10 +223,133 @@ def _is_repository(path: Path) -> bool:
         return False
 
 
-def _slug(name: str) -> str:
-    return re.sub(r"[^a-z0-9._-]+", "-", name.lower()).strip("-._")[:60] or "book"
+def _name(text: str) -> str:
+    return slug(text, longest=60)
 
 
 def _key(name: str, text: str) -> str:
     """A folder's name for the source; the tilde keeps it apart from books' ids."""
-    return f"{name}~{hashlib.sha256(text.encode()).hexdigest()[:12]}"
+    return f"{name}~{hash_text(text)[:12]}"
+
+
+def without_password(text: str) -> str:
+    return PASSWORD.sub("//", text)
+
+
+def normalise(url: str, base: str = "") -> str | None:
+    """The one spelling of an address, without fragment and tracking parameters; None for what is
+    no web address or one that holds a password."""
+    try:
+        parts = urlsplit(urljoin(base, url.strip()) if base else url.strip())
+        port = parts.port
+        name = parts.hostname or ""
+    except ValueError:
+        return None
+    scheme = parts.scheme.lower()
+    host = _host(name)
+    if scheme not in DEFAULT_PORTS or not host or "@" in parts.netloc or port == 0:
+        return None
+    path = _without_dots(spelled(parts.path, IN_PATH + "/"))
+    query = "&".join(
+        sorted(
+            spelled(part, IN_QUERY)
+            for part in parts.query.split("&")
+            if part and not TRACKING.match(part)
+        )
+    )
+    place = host if port in (None, DEFAULT_PORTS[scheme]) else f"{host}:{port}"
+    made = f"{scheme}://{place}{path}{'?' + query if query else ''}"
+    return made if len(made) <= MAX_LENGTH else None
+
+
+def _host(name: str) -> str:
+    if ":" in name:
+        try:
+            return f"[{IPv6Address(name.partition('%')[0]).compressed}]"
+        except ValueError:
+            return ""
+    try:
+        host = name.encode("idna").decode("ascii") if not name.isascii() else name
+    except UnicodeError:
+        return ""
+    host = host.lower()
+    return host.rstrip(".") if HOST.fullmatch(host) and ".." not in host else ""
+
+
+def spelled(text: str, safe: str) -> str:
+    """Percent signs where they are needed, nowhere else, and always alike."""
+    pieces: list[str] = []
+    position = 0
+    for found in ESCAPED.finditer(text):
+        pieces.append(quote(text[position : found.start()], safe=safe, errors="replace"))
+        character = unquote_to_bytes(found[0])
+        plain = character.isalnum() or character.decode("latin-1") in UNRESERVED
+        pieces.append(character.decode("ascii") if plain else found[0].upper())
+        position = found.end()
+    pieces.append(quote(text[position:], safe=safe, errors="replace"))
+    return "".join(pieces)
+
+
+def _without_dots(path: str) -> str:
+    kept: list[str] = []
+    segments = path.split("/")[1:] if path.startswith("/") else path.split("/")
+    for index, segment in enumerate(segments):
+        last = index == len(segments) - 1
+        if segment == "..":
+            kept = kept[:-1]
+        elif segment != ".":
+            kept.append(segment)
+            continue
+        if last:
+            kept.append("")
+    return "/" + "/".join(kept)
+
+
+def origin_of(url: str) -> str:
+    parts = urlsplit(url)
+    return f"{parts.scheme}://{parts.netloc}"
+
+
+def key_of(url: str) -> str:
+    """What tells one page from another: with and without a slash at the end it is the same."""
+    start, mark, query = url.partition("?")
+    return start.rstrip("/") + mark + query
+
+
+def is_endless(url: str) -> bool:
+    """Whether it looks like one of the addresses that a faulty site makes without end."""
+    segments = [part for part in urlsplit(url).path.split("/") if part]
+    repeated = max((segments.count(part) for part in segments), default=0)
+    return len(segments) > MAX_SEGMENTS or repeated > MAX_REPEATED
+
+
+@dataclass(frozen=True)
+class Scope:
+    """The pages of a site that are the book: those of one host below one path."""
+
+    origin: str
+    folder: str
+
+    @classmethod
+    def around(cls, url: str) -> Scope:
+        """What a start address means: `/docs/` and `/docs` all below it, `/docs/a.html` all of
+        `/docs/`."""
+        path = urlsplit(url).path
+        folder, _, last = path.rpartition("/")
+        return cls(origin_of(url), f"{path if last and '.' not in last else folder}/")
+
+    def holds(self, url: str) -> bool:
+        return f"{url.partition('?')[0].rstrip('/')}/".startswith(self.origin + self.folder)
+
+    def take(self, url: str, base: str = "") -> str | None:
+        """The address in this site's spelling, or None if it is not in it."""
+        made = normalise(url, base)
+        if made and self.origin.startswith("https:") and made.startswith("http:"):
+            secure = "https:" + made.removeprefix("http:")
+            made = secure if self.holds(secure) else made  # old links of a site that moved
+        return made if made and self.holds(made) else None
+
+    def path_in(self, url: str) -> str:
+        """Path and query behind the scope's folder."""
+        rest = url.removeprefix(self.origin)
+        return rest.removeprefix(self.folder) if rest.startswith(self.folder) else ""

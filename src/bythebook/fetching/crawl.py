@@ -9,11 +9,11 @@ from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
 from bythebook.errors import SourceError
-from bythebook.fetching.discovery import Opening, PageLinks, open_site, read_links, tags_of
+from bythebook.fetching.address import is_endless, key_of, normalise
+from bythebook.fetching.discovery import PageLinks, SiteStart, open_site, read_links, validators_of
 from bythebook.fetching.guard import Unreachable
-from bythebook.fetching.record import FetchedPage, Mirror, SiteRecord
-from bythebook.fetching.urls import file_name, is_endless, key_of, mark_repeats, normalise
-from bythebook.fetching.web import LONGEST_PATIENCE, TooLargePage, Web, WebResponse, as_kept
+from bythebook.fetching.record import FetchedPage, Mirror, SiteRecord, file_name, mark_repeats
+from bythebook.fetching.web import MAX_RETRY_AFTER, TooLargePage, Web, WebResponse, to_utf8
 
 HTML = frozenset({"text/html", "application/xhtml+xml"})
 # A start address may be a whole book in one file; such files are not looked for in pages, where
@@ -61,7 +61,7 @@ class Crawl:
     start: str
     on_fetch: OnFetch = lambda _report: None
 
-    async def run(self) -> tuple[SiteRecord, CrawlReport]:
+    async def run(self) -> CrawlReport:
         self.report = CrawlReport()
         self.deadline = asyncio.get_running_loop().time() + self.limits.seconds
         kept: SiteRecord | None = await asyncio.to_thread(self.mirror.load)
@@ -86,15 +86,16 @@ class Crawl:
         await self._work()
         self._recheck()
         await self._work()
-        return await self._finish(), self.report
+        await self._finish()
+        return self.report
 
-    async def _open(self) -> Opening:
+    async def _open(self) -> SiteStart:
         document = 10 * self.limits.page_bytes  # as reading allows for files with pictures
         opening = await open_site(
             self.web, self.start, self.old, self.mirror, document, self.limits.pages
         )
         first = opening.first
-        if first and first.kind in HTML and len(first.body) > self.limits.page_bytes:
+        if first and first.content_type in HTML and len(first.body) > self.limits.page_bytes:
             raise SourceError(
                 f"{first.url} has more than the {self.limits.page_bytes / 1e6:g} MB allowed.",
                 action="Raise BYTHEBOOK_MAX_FILE_MB if it is needed.",
@@ -138,7 +139,7 @@ class Crawl:
         base = normalise(page_links.base, url) or url if page_links.base else url
         if page_links.canonical and (canonical := self.scope.take(page_links.canonical, base)):
             self._add(canonical, depth)
-        if self.follows and not page_links.not_followed:
+        if self.follows and not page_links.nofollow:
             for link in page_links.links:
                 if taken := self.scope.take(link, base):
                     self._add(taken, depth + 1)
@@ -200,19 +201,19 @@ class Crawl:
             self._add_links(page_links, url, depth)
 
     async def _ask(self, url: str, known: FetchedPage | None) -> WebResponse:
-        etag, last_modified = await asyncio.to_thread(tags_of, known, self.mirror)
+        etag, last_modified = await asyncio.to_thread(validators_of, known, self.mirror)
         for last in (False, True):
             answer = await self.web.get(
                 url,
                 self.limits.page_bytes,
-                may=lambda other: self.scope.holds(other) and self.robots.allows(other),
+                allowed=lambda other: self.scope.holds(other) and self.robots.allows(other),
                 etag=etag,
                 last_modified=last_modified,
             )
-            patient = 0 < answer.patience <= LONGEST_PATIENCE
+            patient = 0 < answer.retry_after <= MAX_RETRY_AFTER
             if last or answer.status not in (429, 503) or not patient:
                 break
-            await asyncio.sleep(answer.patience)
+            await asyncio.sleep(answer.retry_after)
         return answer
 
     async def _take(
@@ -224,9 +225,9 @@ class Crawl:
             self.report.unchanged += 1
             body = await asyncio.to_thread(self.mirror.read_page, known)
             return await self._keep(key, known, body or b"")
-        if answer.elsewhere or answer.gone:
+        if answer.redirect or answer.gone:
             self.failures = 0
-            if answer.for_good or answer.gone or known is None:
+            if answer.permanent or answer.gone or known is None:
                 self._drop(known)
                 return None
             return await self._fail(known.url, f"{known.url} redirects elsewhere now", known)
@@ -236,7 +237,7 @@ class Crawl:
             return await self._fail(answer.url, reason, known, down=down)
         self.failures = 0
         if key_of(answer.url) != key:  # it was redirected to another page of the book
-            if known and not answer.for_good:
+            if known and not answer.permanent:
                 self.record.pages[key] = known
             else:
                 self._drop(known)
@@ -251,14 +252,14 @@ class Crawl:
     async def _store(
         self, key: str, answer: WebResponse, known: FetchedPage | None
     ) -> PageLinks | None:
-        kind = _kind(answer) if answer.kind not in DOCUMENTS else DOCUMENTS[answer.kind]
+        kind = _kind(answer)
         if not kind or (kind != ".html" and not self.starting):
             self._drop(known)
             if self.starting:
-                named = answer.kind or "unknown"
+                named = answer.content_type or "unknown"
                 self.report.problems.append(f"{answer.url} is not a page: its type is {named}")
             return None
-        body = as_kept(answer.body, answer.charset) if kind == ".html" else answer.body
+        body = to_utf8(answer.body, answer.charset) if kind == ".html" else answer.body
         file = file_name(self.scope, answer.url, kind)
         page = FetchedPage(
             url=answer.url,
@@ -278,7 +279,7 @@ class Crawl:
             self.record.pages[key] = page
             return PageLinks(title=page.file.rpartition(".")[0])
         page_links = await asyncio.to_thread(read_links, body)
-        if page_links.not_wanted:
+        if page_links.noindex:
             self._drop(self.old.pages.get(key))
             return page_links
         canonical = (
@@ -321,7 +322,7 @@ class Crawl:
         }
         return self.record.model_copy(update={"pages": {**self.record.pages, **rest}})
 
-    async def _finish(self) -> SiteRecord:
+    async def _finish(self) -> None:
         record = self._record_so_far()
         if not record.start:
             record.start = self.start
@@ -336,7 +337,6 @@ class Crawl:
         await asyncio.to_thread(self.mirror.save, record)
         await asyncio.to_thread(self.mirror.tidy, record)
         self._sum_up()
-        return record
 
     def _sum_up(self) -> None:
         problems = self.report.problems
@@ -357,6 +357,8 @@ class Crawl:
 
 def _kind(answer: WebResponse) -> str:
     """`.html` for a page; a server that does not say what it sends may still send one."""
+    if answer.content_type in DOCUMENTS:
+        return DOCUMENTS[answer.content_type]
     start = answer.body[:1000].lower()
     looks = b"<html" in start or b"<!doctype html" in start
-    return ".html" if answer.kind in HTML or (not answer.kind and looks) else ""
+    return ".html" if answer.content_type in HTML or (not answer.content_type and looks) else ""

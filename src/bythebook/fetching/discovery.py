@@ -7,15 +7,13 @@ import zlib
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
-from urllib.parse import urlsplit
 
 from bythebook.errors import SourceError
+from bythebook.fetching.address import Scope, key_of, normalise, origin_of
 from bythebook.fetching.record import FetchedPage, Mirror, SiteRecord
-from bythebook.fetching.urls import Scope, key_of, normalise
 from bythebook.fetching.web import Web, WebResponse
-from bythebook.reading.readers.html import language_of, title_of
 from bythebook.reading.readers.markdown_writer import language_code
-from bythebook.reading.readers.markup_tokens import decoded, tokens
+from bythebook.reading.readers.markup_tokens import decoded, language_of, title_of, tokens
 
 if TYPE_CHECKING:
     from protego import Protego
@@ -128,8 +126,8 @@ class PageLinks:
     title: str = ""
     site: str = ""
     language: str | None = None
-    not_wanted: bool = False
-    not_followed: bool = False
+    noindex: bool = False
+    nofollow: bool = False
 
 
 def read_links(body: bytes) -> PageLinks:
@@ -164,8 +162,8 @@ def read_links(body: bytes) -> PageLinks:
         title=title_of(found),
         site=" ".join(site.split()),
         language=language_code(language_of(found)),
-        not_wanted=bool(rules & {"noindex", "none"}),
-        not_followed=bool(rules & {"nofollow", "none"}),
+        noindex=bool(rules & {"noindex", "none"}),
+        nofollow=bool(rules & {"nofollow", "none"}),
     )
 
 
@@ -173,7 +171,7 @@ STAYS = "What is in the index stays as it is; try again later."
 
 
 @dataclass(frozen=True)
-class Opening:
+class SiteStart:
     """`first` is the answer for the start page, None if the start is a sitemap; `listed` are the
     pages of sitemaps, empty if links must be followed."""
 
@@ -185,15 +183,15 @@ class Opening:
 
 async def open_site(
     web: Web, start: str, known: SiteRecord, mirror: Mirror, max_bytes: int, most: int
-) -> Opening:
+) -> SiteStart:
     robots = await _robots(web, start)
     _check(robots, start)
     page = known.pages.get(key_of(start))
-    tags = tags_of(page, mirror)
+    tags = validators_of(page, mirror)
     first = await web.get(start, max_bytes, etag=tags[0], last_modified=tags[1])
     if first.status not in (200, 304):
         raise SourceError(f"{first.url} answered {first.status}.", action=STAYS)
-    if _origin(first.url) != _origin(start):
+    if origin_of(first.url) != origin_of(start):
         robots = await _robots(web, first.url)
         _check(robots, first.url)
     web.delay = max(web.delay, robots.delay)
@@ -205,31 +203,26 @@ async def open_site(
                 f"{first.url} lists no page below {scope.origin}{scope.folder}.",
                 action="Give the address where the pages are.",
             )
-        return Opening(scope, robots, None, listed)
-    maps = [url for url in robots.sitemaps if _origin(url) == scope.origin]
+        return SiteStart(scope, robots, None, listed)
+    maps = [url for url in robots.sitemaps if origin_of(url) == scope.origin]
     maps = maps or list(
         dict.fromkeys((f"{scope.origin}{scope.folder}sitemap.xml", f"{scope.origin}/sitemap.xml"))
     )
     listed = await _listed(web, [url for url in maps if robots.allows(url)], scope, most)
     others = [url for url in listed if key_of(url) != key_of(first.url)]
-    return Opening(scope, robots, first, tuple(listed) if others else ())
+    return SiteStart(scope, robots, first, tuple(listed) if others else ())
 
 
-def tags_of(page: FetchedPage | None, mirror: Mirror) -> tuple[str, str]:
+def validators_of(page: FetchedPage | None, mirror: Mirror) -> tuple[str, str]:
     """With these a server need not send again what is here."""
     if page is None or mirror.read_page(page) is None:
         return "", ""
     return page.etag, page.last_modified
 
 
-def _origin(url: str) -> str:
-    parts = urlsplit(url)
-    return f"{parts.scheme}://{parts.netloc}"
-
-
 async def _robots(web: Web, url: str) -> Robots:
     """No robots.txt allows everything; one that can't be got allows nothing."""
-    address = f"{_origin(url)}/robots.txt"
+    address = f"{origin_of(url)}/robots.txt"
     answer = await web.get(address, MAX_SITEMAP_BYTES)
     if answer.status == 200:
         return read_robots(answer.body, address)
@@ -266,7 +259,7 @@ async def _listed(
         url = queue.pop(0)
         try:
             if url not in bodies:
-                answer = await web.get(url, MAX_SITEMAP_BYTES, may=same.holds)
+                answer = await web.get(url, MAX_SITEMAP_BYTES, allowed=same.holds)
                 bodies[url] = answer.body if answer.status == 200 else b""
             found = read_sitemap(url, bodies.pop(url), 10 * most)
         except SourceError:

@@ -3,42 +3,33 @@
 from __future__ import annotations
 
 import shutil
-from dataclasses import dataclass
 from pathlib import Path
 
 from bythebook.errors import BookNotFound
 from bythebook.fetching.address import Address, Repository, Site
-from bythebook.fetching.crawl import Crawl, CrawlLimits, OnFetch
+from bythebook.fetching.crawl import Crawl, CrawlLimits, CrawlReport, OnFetch
 from bythebook.fetching.git import book_folder, fetch_repository
 from bythebook.fetching.guard import Guard
 from bythebook.fetching.record import Mirror, SiteRecord
 from bythebook.fetching.web import Web
 from bythebook.models.values import check_book_id
 from bythebook.reading.layout import Book, find_book
-from bythebook.reading.metadata import Manifest, read_manifest
+from bythebook.reading.metadata import read_manifest
 from bythebook.settings import Settings
 
 SOURCES = "sources"
 
 
-@dataclass(frozen=True)
-class Fetched:
-    """What is to be said of the last fetch, if there was one just now."""
-
-    problems: tuple[str, ...] = ()
-    gone: frozenset[str] = frozenset()
-
-
 async def fetch(
     address: Address, settings: Settings, on_fetch: OnFetch = lambda _report: None
-) -> Fetched:
+) -> CrawlReport:
     """Bring what is kept of a site or repository up to date."""
     guard = Guard.from_setting(settings.fetch_private)
     folder = _folder(address, settings.home)
     seconds = settings.fetch_minutes * 60
     if isinstance(address, Repository):
         await fetch_repository(address, folder, guard, seconds)
-        return Fetched()
+        return CrawlReport()
     limits = CrawlLimits(
         pages=settings.fetch_pages,
         depth=settings.fetch_depth,
@@ -46,17 +37,14 @@ async def fetch(
         page_bytes=settings.max_file_mb * 1_000_000,
     )
     async with Web(guard, settings.fetch_page_seconds, settings.fetch_delay) as web:
-        _, report = await Crawl(
-            web, Mirror(folder, settings.disk_reserve), limits, address.url, on_fetch
-        ).run()
-    return Fetched(tuple(report.problems), frozenset(report.gone))
+        mirror = Mirror(folder, settings.disk_reserve)
+        return await Crawl(web, mirror, limits, address.url, on_fetch).run()
 
 
 def kept_book(
-    address: Address, home: Path, book_id: str | None, fetched: Fetched | None = None
+    address: Address, home: Path, book_id: str | None, report: CrawlReport | None = None
 ) -> Book:
-    """The book as it was fetched last."""
-    fetched = fetched or Fetched()
+    """The book as it was fetched last; the report is of a fetch just now."""
     folder = _folder(address, home)
     if isinstance(address, Repository):
         if not folder.is_dir():
@@ -67,11 +55,11 @@ def kept_book(
     record = Mirror(folder).load()
     if record is None:
         raise _not_fetched(address)
-    return _site_book(address, folder, record, book_id, fetched)
+    return _site_book(address, folder, record, book_id, report or CrawlReport())
 
 
 def _site_book(
-    address: Site, folder: Path, record: SiteRecord, book_id: str | None, fetched: Fetched
+    address: Site, folder: Path, record: SiteRecord, book_id: str | None, report: CrawlReport
 ) -> Book:
     pages = record.shown()
     return Book(
@@ -82,12 +70,11 @@ def _site_book(
         flavor="plain",
         base_url=address.url,
         language=record.language,
-        manifest=Manifest(),
         files=tuple(sorted(page.file for page in pages)),
         nav=tuple(page.file for page in pages),
-        problems=fetched.problems,
+        problems=tuple(report.problems),
         addresses={page.file: page.url for page in pages},
-        removed=None if record.whole else fetched.gone,
+        removed=None if record.whole else frozenset(report.gone),
     )
 
 

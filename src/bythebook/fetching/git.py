@@ -4,23 +4,19 @@ from __future__ import annotations
 
 import asyncio
 import os
-import re
 import shutil
 import signal
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
 
 from bythebook.errors import InputError, SourceError
-from bythebook.fetching.address import Repository
+from bythebook.fetching.address import DEFAULT_PORTS, Repository, without_password
 from bythebook.fetching.guard import Guard
-from bythebook.fetching.urls import DEFAULT_PORTS
 
 # A service may have been started by git itself; its repository is not the book's.
 NOT_INHERITED = ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE")
-SECRET_IN_ADDRESS = re.compile(r"//[^/@\s]+@")
 
 
 class GitFailed(Exception):
@@ -70,7 +66,7 @@ async def run_git(
         await _end(process)
     text = output.decode("utf-8", "replace").strip()
     if process.returncode:
-        lines = SECRET_IN_ADDRESS.sub("//", text).splitlines()
+        lines = without_password(text).splitlines()
         raise GitFailed(_reason(lines) or f"it ended with status {process.returncode}")
     return text
 
@@ -105,18 +101,9 @@ SETTINGS = (
 )
 
 
-@dataclass(frozen=True)
-class Checkout:
-    """Where the repository is kept, and how its commit changed."""
-
-    folder: Path
-    before: str
-    after: str
-
-
 async def fetch_repository(
     repository: Repository, folder: Path, guard: Guard, seconds: float
-) -> Checkout:
+) -> None:
     """The newest commit of the branch, without its history; of an earlier fetch only what is new
     travels. What is there stays if anything fails."""
     settings = [*SETTINGS, *await _pinned(repository, guard)]
@@ -134,7 +121,6 @@ async def fetch_repository(
         if not (folder / ".git" / "HEAD").is_file():
             await asyncio.to_thread(_empty, folder)
             await git("init", "--quiet", "--template=")
-        before = await _commit(git)
         wanted = repository.ref or "HEAD"
         await git(
             *("fetch", "--quiet", "--depth=1", "--no-tags", "--no-recurse-submodules"),
@@ -142,11 +128,9 @@ async def fetch_repository(
         )
         await git("checkout", "--quiet", "--force", "--detach", "FETCH_HEAD", "--")
         await git("clean", "--quiet", "-ffdx")
-        after = await _commit(git)
     except GitFailed as problem:
         raise _failed(repository, str(problem)) from problem
     await asyncio.to_thread(drop_links_out, folder)
-    return Checkout(folder, before, after)
 
 
 def _empty(folder: Path) -> None:
@@ -165,13 +149,6 @@ async def _pinned(repository: Repository, guard: Guard) -> list[str]:
     if host.replace(".", "").isdecimal() or ":" in host:
         return ["http.proxy="]
     return ["http.proxy=", f"http.curloptResolve={host}:{port}:{','.join(addresses)}"]
-
-
-async def _commit(git: Callable[..., Awaitable[str]]) -> str:
-    try:
-        return await git("rev-parse", "--quiet", "--verify", "HEAD")
-    except GitFailed:
-        return ""
 
 
 def drop_links_out(folder: Path) -> None:

@@ -14,6 +14,8 @@ import httpx
 
 from bythebook.errors import ConfigurationError, SourceError
 
+Address = IPv4Address | IPv6Address
+
 SPECIAL_4 = tuple(
     map(
         ip_network,
@@ -35,7 +37,7 @@ SPECIAL_6 = tuple(
 WRITTEN_AS_6 = (ip_network("::ffff:0:0/96"), ip_network("64:ff9b::/96"))
 
 
-def is_public(address: IPv4Address | IPv6Address) -> bool:
+def is_public(address: Address) -> bool:
     if isinstance(address, IPv6Address):
         if address not in UNICAST_6:
             return False
@@ -45,14 +47,12 @@ def is_public(address: IPv4Address | IPv6Address) -> bool:
     return not listed and address.is_global and not address.is_multicast
 
 
-def plain(address: IPv4Address | IPv6Address) -> IPv4Address | IPv6Address:
+def unmapped(address: Address) -> Address:
     """The IPv4 address that an IPv6 one is another way to write."""
     if any(address in network for network in WRITTEN_AS_6):
         return IPv4Address(int(address) & 0xFFFFFFFF)
     return address
 
-
-Address = IPv4Address | IPv6Address
 
 # A port stands behind an IPv4 address, or behind brackets.
 ENTRY = re.compile(
@@ -84,7 +84,7 @@ class Guard:
         return cls(tuple(_allowed(part.strip()) for part in text.split(",") if part.strip()))
 
     def permits(self, address: Address, port: int) -> bool:
-        real = plain(address)
+        real = unmapped(address)
         if is_public(real):
             return True
         return any(
@@ -108,17 +108,14 @@ class Guard:
         addresses = list(dict.fromkeys(str(entry[4][0]) for entry in found))
         permitted = [text for text in addresses if self.permits(_parsed(text), port)]
         if not permitted:
+            first = addresses[0]
+            where = "" if name == first else f" is at {first}, which"
+            shown = f"[{first}]" if ":" in first else first
             raise SourceError(
-                f"{name}{_where(name, addresses[0])} is not a public address.",
-                action="Allow it with BYTHEBOOK_FETCH_PRIVATE="
-                f"{f'[{addresses[0]}]' if ':' in addresses[0] else addresses[0]}:{port} "
-                "if it is meant.",
+                f"{name}{where} is not a public address.",
+                action=f"Allow it with BYTHEBOOK_FETCH_PRIVATE={shown}:{port} if it is meant.",
             )
         return permitted
-
-
-def _where(name: str, address: str) -> str:
-    return "" if name == address else f" is at {address}, which"
 
 
 def _parsed(text: str) -> Address:

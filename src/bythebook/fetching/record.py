@@ -1,19 +1,30 @@
-"""What was fetched of a site, kept beside the pages themselves."""
+"""The copy of a site: its pages, their files, and what is known of them."""
 
 from __future__ import annotations
 
 import json
 import os
+import re
 from pathlib import Path
+from urllib.parse import unquote
 
 from pydantic import BaseModel, Field, ValidationError
 
 from bythebook.errors import SourceError
+from bythebook.fetching.address import Scope, key_of
 from bythebook.files import check_room, disk_full, is_full
-from bythebook.reading.source import hash_bytes
+from bythebook.reading.source import hash_bytes, hash_text
 
 RECORD = "site.json"
 PAGES = "pages"
+PLAIN = re.compile(r"[a-z0-9_-][a-z0-9._-]{0,59}(?<!\.)")
+RESERVED = re.compile(r"(?:con|prn|aux|nul|com\d|lpt\d)(?:\..*)?", re.IGNORECASE)
+ODD = re.compile(r"[^\w.-]+")
+DOTS = re.compile(r"^\.+|\.+$")
+MAX_FOLDERS = 8
+MAX_BYTES = 60
+# Not what pages are called, so that `/guide` and `/guide.html` can both be kept.
+WITHOUT_ENDING = ".htm"
 
 
 class FetchedPage(BaseModel):
@@ -41,6 +52,25 @@ class SiteRecord(BaseModel):
 
     def shown(self) -> list[FetchedPage]:
         return [page for page in self.pages.values() if not page.instead]
+
+
+def mark_repeats(record: SiteRecord) -> None:
+    """The first of several with the same content counts; and a page that names another as the
+    canonical one gives way to it, if that one is there and does not itself give way."""
+    first: dict[str, str] = {}
+    for page in record.pages.values():
+        original = first.setdefault(page.hash, page.url)
+        page.instead = "" if original == page.url else original
+    start = key_of(record.start)
+    for key, page in record.pages.items():
+        wanted = key_of(page.canonical)
+        target = record.pages.get(wanted)
+        if page.instead or not page.canonical or wanted == key or not target or target.instead:
+            continue
+        # Sites that name their start page as the canonical one of every page are wrong.
+        if wanted == start and key.partition("?")[0] != start.partition("?")[0]:
+            continue
+        page.instead = target.url
 
 
 class Mirror:
@@ -106,3 +136,43 @@ def _write(file: Path, data: bytes) -> None:
         raise SourceError(
             f"{file} can't be written: {problem.strerror}.", action="Check the disk."
         ) from problem
+
+
+def file_name(scope: Scope, url: str, kind: str = ".html") -> str:
+    """Where the page is kept, relative to the site's folder. Addresses that `key_of` tells apart
+    get names that differ even where letters' case does not count. A name that is not the
+    address's own path has a hash behind a tilde, which no plain name has."""
+    address, mark, query = key_of(url).partition("?")
+    *folders, last = scope.path_in(address + "/").removesuffix("/").split("/")
+    ending = WITHOUT_ENDING if kind == ".html" and not last.endswith(".html") else kind
+    if not last and not folders and not mark:
+        return f"index{ending}"
+    stem = last.removesuffix(ending)
+    own = stem != last if ending != WITHOUT_ENDING else stem == last and stem != "index"
+    if (
+        own
+        and not mark
+        and len(folders) <= MAX_FOLDERS
+        and all(_is_plain(folder) and not _is_page(folder) for folder in folders)
+        and _is_plain(stem)
+    ):
+        return "/".join([*folders, stem + ending])
+    digest = hash_text(key_of(url))[:16]
+    shown = _shown(f"{stem} {query}" if mark else stem).replace(".", "-")
+    kept = [_shown(folder).replace(".", "-") for folder in folders[:MAX_FOLDERS]]
+    return "/".join([*kept, f"{shown}~{digest}{ending}"])
+
+
+def _is_plain(segment: str) -> bool:
+    return bool(PLAIN.fullmatch(segment)) and not RESERVED.fullmatch(segment)
+
+
+def _is_page(segment: str) -> bool:
+    return segment.endswith((".html", ".htm", ".pdf", ".epub", ".md"))
+
+
+def _shown(segment: str) -> str:
+    """What a person may read in the name."""
+    text = DOTS.sub("", ODD.sub("-", unquote(segment, errors="replace"))).strip("-")
+    text = text.encode("utf-8", "replace")[:MAX_BYTES].decode("utf-8", "ignore")
+    return f"_{text}" if not text or text.startswith("_") or RESERVED.fullmatch(text) else text

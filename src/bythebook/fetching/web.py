@@ -7,7 +7,6 @@ import codecs
 import zlib
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from types import TracebackType
 from typing import Self
 
 import httpcore
@@ -15,12 +14,12 @@ import httpx
 
 from bythebook import __version__
 from bythebook.errors import SourceError
+from bythebook.fetching.address import normalise
 from bythebook.fetching.guard import Guard, GuardedTransport, Unreachable
-from bythebook.fetching.urls import normalise
 
 MAX_REDIRECTS = 5
 MOVED = frozenset({301, 302, 303, 307, 308})
-MOVED_FOR_GOOD = frozenset({301, 308})
+MOVED_PERMANENTLY = frozenset({301, 308})
 FAILED = (
     httpcore.NetworkError,
     httpcore.ProtocolError,
@@ -30,12 +29,12 @@ FAILED = (
     httpx.InvalidURL,
 )
 # A server that asks for more patience than this is asked again at the next ingest.
-LONGEST_PATIENCE = 30.0
+MAX_RETRY_AFTER = 30.0
 
 
 @dataclass(frozen=True)
 class WebResponse:
-    """What a server said in the end. `for_good` says that redirects on the way, if there were any,
+    """What a server said in the end. `permanent` says that redirects on the way, if there were any,
     hold from now on."""
 
     url: str
@@ -43,11 +42,11 @@ class WebResponse:
     body: bytes = b""
     etag: str = ""
     last_modified: str = ""
-    kind: str = ""
+    content_type: str = ""
     charset: str = ""
-    elsewhere: str = ""
-    for_good: bool = True
-    patience: float = 0.0
+    redirect: str = ""
+    permanent: bool = True
+    retry_after: float = 0.0
 
     @property
     def gone(self) -> bool:
@@ -61,7 +60,6 @@ class Web:
     guard: Guard
     seconds: float
     delay: float
-    requests: int = 0
     _next: float = 0.0
     _client: httpx.AsyncClient = field(init=False)
 
@@ -80,12 +78,7 @@ class Web:
     async def __aenter__(self) -> Self:
         return self
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        problem: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         await self._client.aclose()
 
     async def get(
@@ -93,26 +86,26 @@ class Web:
         url: str,
         max_bytes: int,
         *,
-        may: Callable[[str], bool] = lambda _url: True,
+        allowed: Callable[[str], bool] = lambda _url: True,
         etag: str = "",
         last_modified: str = "",
     ) -> WebResponse:
         """The page behind at most some redirects, each of which is looked at like a new address;
-        one to an address that is not for us (`may`) is not followed."""
+        one to an address that is not for us (`allowed`) is not followed."""
         headers = {"If-None-Match": etag, "If-Modified-Since": last_modified}
         headers = {name: value for name, value in headers.items() if value}
         seen = {url}
-        for_good = True
+        permanent = True
         for _ in range(MAX_REDIRECTS + 1):
             answer = await self._once(url, max_bytes, headers)
-            if not answer.elsewhere:
-                return replace(answer, for_good=for_good)
-            for_good = for_good and answer.for_good
-            url = answer.elsewhere
+            if not answer.redirect:
+                return replace(answer, permanent=permanent)
+            permanent = permanent and answer.permanent
+            url = answer.redirect
             if url in seen:
                 raise SourceError(f"{url} redirects to itself.", action="Give another address.")
-            if not may(url):
-                return WebResponse(answer.url, answer.status, elsewhere=url, for_good=for_good)
+            if not allowed(url):
+                return WebResponse(answer.url, answer.status, redirect=url, permanent=permanent)
             seen.add(url)
             headers = {}
         raise SourceError(
@@ -122,7 +115,6 @@ class Web:
 
     async def _once(self, url: str, max_bytes: int, headers: dict[str, str]) -> WebResponse:
         await self._wait()
-        self.requests += 1
         try:
             async with (
                 asyncio.timeout(self.seconds),
@@ -159,8 +151,8 @@ async def _read(url: str, response: httpx.Response, max_bytes: int) -> WebRespon
                 f"{url} redirects to something that is not a web address.",
                 action="Give another address.",
             )
-        return WebResponse(url, status, elsewhere=target, for_good=status in MOVED_FOR_GOOD)
-    kind, _, parameters = headers.get("content-type", "").partition(";")
+        return WebResponse(url, status, redirect=target, permanent=status in MOVED_PERMANENTLY)
+    content_type, _, parameters = headers.get("content-type", "").partition(";")
     body = await _body(url, response, max_bytes) if status == 200 else b""
     return WebResponse(
         url=url,
@@ -168,9 +160,9 @@ async def _read(url: str, response: httpx.Response, max_bytes: int) -> WebRespon
         body=body,
         etag=_tag(headers.get("etag", "")),
         last_modified=_tag(headers.get("last-modified", "")),
-        kind=kind.strip().lower(),
+        content_type=content_type.strip().lower(),
         charset=_charset(parameters),
-        patience=_patience(headers.get("retry-after", "")),
+        retry_after=_retry_after(headers.get("retry-after", "")),
     )
 
 
@@ -216,11 +208,11 @@ def _charset(parameters: str) -> str:
     return ""
 
 
-def _patience(value: str) -> float:
+def _retry_after(value: str) -> float:
     return float(value) if value.isascii() and value.isdecimal() and len(value) < 6 else 0.0
 
 
-def as_kept(body: bytes, charset: str) -> bytes:
+def to_utf8(body: bytes, charset: str) -> bytes:
     """The page so that its reader, who can't see the server's headers, reads it in the encoding
     they name; a header that is plainly wrong does not count."""
     if not charset or body.startswith((codecs.BOM_UTF8, codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):

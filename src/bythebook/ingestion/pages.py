@@ -38,7 +38,7 @@ from bythebook.reading.placement import Placement
 from bythebook.tracing import note, spanned
 
 if TYPE_CHECKING:
-    from bythebook.reading.head import Head
+    from bythebook.reading.metadata import Head
 
 
 Vector = Sequence[float]

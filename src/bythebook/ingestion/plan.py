@@ -14,8 +14,8 @@ from bythebook.models.chunk import CHUNKER_VERSION, BookInfo
 from bythebook.models.job import BookChanges, IngestionState
 from bythebook.models.values import IngestionMode
 from bythebook.reading.document import PLAIN, PageReader
-from bythebook.reading.head import Head
 from bythebook.reading.layout import Book
+from bythebook.reading.metadata import Head
 from bythebook.reading.placement import Placement, place_pages
 from bythebook.reading.source import look
 

@@ -57,7 +57,7 @@ class Cut:
     head: Range | None = None
 
 
-class Ruler:
+class TokenCounter:
     """Counts the tokens of a range without looking at its text again."""
 
     def __init__(self, masked: str) -> None:
@@ -98,26 +98,26 @@ class Ruler:
 
 def cut_sections(sections: Sequence[Section], masked: str) -> list[Cut]:
     """Passages of one file in order; without their repeated text they tile it."""
-    ruler = Ruler(masked)
+    counter = TokenCounter(masked)
     pieces = [
         piece
         for index, section in enumerate(sections)
-        for piece in _split(_units(section, index, ruler), ruler)
+        for piece in _split(_units(section, index, counter), counter)
     ]
-    pieces = _merge_small(pieces, sections, ruler)
-    return _with_overlap(pieces, ruler)
+    pieces = _merge_small(pieces, sections, counter)
+    return _with_overlap(pieces, counter)
 
 
-def _size(units: Sequence[CutUnit], ruler: Ruler) -> float:
-    return _extent(units[0], units[-1], ruler)
+def _size(units: Sequence[CutUnit], counter: TokenCounter) -> float:
+    return _extent(units[0], units[-1], counter)
 
 
-def _extent(first: CutUnit, last: CutUnit, ruler: Ruler) -> float:
-    head = ruler.tokens(*first.head) if first.head else 0.0
-    return head + ruler.tokens(first.start, last.end)
+def _extent(first: CutUnit, last: CutUnit, counter: TokenCounter) -> float:
+    head = counter.tokens(*first.head) if first.head else 0.0
+    return head + counter.tokens(first.start, last.end)
 
 
-def _units(section: Section, index: int, ruler: Ruler) -> list[CutUnit]:
+def _units(section: Section, index: int, counter: TokenCounter) -> list[CutUnit]:
     units = [
         CutUnit(
             start,
@@ -126,23 +126,23 @@ def _units(section: Section, index: int, ruler: Ruler) -> list[CutUnit]:
             piece.kind,
             start,
             tuple(child.start for child in piece.children),
-            head if (head := _head(piece, ruler)) and start >= head[1] else None,
+            head if (head := _head(piece, counter)) and start >= head[1] else None,
         )
         for block in section.blocks
-        for start, end, piece in _pieces(block, ruler)
+        for start, end, piece in _pieces(block, counter)
     ]
     # A heading stays with what follows it, where both fit.
     joined: list[CutUnit] = []
     for unit in units:
         heading = joined[-1] if joined and joined[-1].kind == "heading" else None
-        if heading and ruler.tokens(heading.start, unit.end) <= MAX_TOKENS:
+        if heading and counter.tokens(heading.start, unit.end) <= MAX_TOKENS:
             joined[-1] = replace(unit, start=heading.start)
         else:
             joined.append(unit)
-    return _without_crumbs(joined, ruler)
+    return _without_crumbs(joined, counter)
 
 
-def _without_crumbs(units: list[CutUnit], ruler: Ruler) -> list[CutUnit]:
+def _without_crumbs(units: list[CutUnit], counter: TokenCounter) -> list[CutUnit]:
     """Thousands of tiny paragraphs or list items would make the search for cuts slow."""
     kept: list[CutUnit] = []
     for unit in units:
@@ -150,64 +150,68 @@ def _without_crumbs(units: list[CutUnit], ruler: Ruler) -> list[CutUnit]:
         if (
             last
             and "heading" not in (last.kind, unit.kind)
-            and ruler.tokens(unit.start, unit.end) < CRUMB_TOKENS
-            and ruler.tokens(last.start, last.end) < CRUMB_TOKENS
+            and counter.tokens(unit.start, unit.end) < CRUMB_TOKENS
+            and counter.tokens(last.start, last.end) < CRUMB_TOKENS
         ):
             kind: BlockKind = "prose" if last.kind == unit.kind == "prose" else "group"
-            cuts = (*last.cuts, unit.start) if ruler.tokens(unit.start, unit.end) else last.cuts
+            cuts = (*last.cuts, unit.start) if counter.tokens(unit.start, unit.end) else last.cuts
             kept[-1] = replace(last, end=unit.end, kind=kind, cuts=cuts)
         else:
             kept.append(unit)
     return kept
 
 
-def _pieces(block: Block, ruler: Ruler) -> list[tuple[int, int, Block]]:
+def _pieces(block: Block, counter: TokenCounter) -> list[tuple[int, int, Block]]:
     """The block, or what it must be cut into to stay within the maximum."""
-    if ruler.tokens(block.start, block.end) <= MAX_TOKENS:
+    if counter.tokens(block.start, block.end) <= MAX_TOKENS:
         return [(block.start, block.end, block)]
     if block.kind == "group" and block.children:
-        return [piece for child in block.children for piece in _pieces(child, ruler)]
+        return [piece for child in block.children for piece in _pieces(child, counter)]
     pattern = LINE_BREAK if block.kind == "verbatim" else SENTENCE_END
-    head = _head(block, ruler)
+    head = _head(block, counter)
     begins = head[1] if head else block.start
-    cuts = [found.end() for found in pattern.finditer(ruler.text, begins, block.end)]
-    target = TARGET_TOKENS - (ruler.tokens(*head) if head else 0)
+    cuts = [found.end() for found in pattern.finditer(counter.text, begins, block.end)]
+    target = TARGET_TOKENS - (counter.tokens(*head) if head else 0)
     return [
         (start, end, block)
-        for piece_start, piece_end in _pack(block.start, block.end, cuts, ruler, target)
+        for piece_start, piece_end in _pack(block.start, block.end, cuts, counter, target)
         for start, end in (
             [(piece_start, piece_end)]
-            if ruler.tokens(piece_start, piece_end) <= target + MAX_TOKENS - TARGET_TOKENS
+            if counter.tokens(piece_start, piece_end) <= target + MAX_TOKENS - TARGET_TOKENS
             else _pack(
-                piece_start, piece_end, _finest_cuts(piece_start, piece_end, ruler), ruler, target
+                piece_start,
+                piece_end,
+                _finest_cuts(piece_start, piece_end, counter),
+                counter,
+                target,
             )
         )
     ]
 
 
-def _head(block: Block, ruler: Ruler) -> Range | None:
+def _head(block: Block, counter: TokenCounter) -> Range | None:
     """What each part of a table repeats: its head, if that has text enough and not too much."""
-    if block.head is None or ruler.tokens(*block.head) > HEAD_TOKENS:
+    if block.head is None or counter.tokens(*block.head) > HEAD_TOKENS:
         return None
-    letters = sum(map(len, ruler.text[slice(*block.head)].split()))
+    letters = sum(map(len, counter.text[slice(*block.head)].split()))
     return block.head if letters >= MIN_TEXT else None
 
 
-def _finest_cuts(start: int, end: int, ruler: Ruler) -> list[int]:
+def _finest_cuts(start: int, end: int, counter: TokenCounter) -> list[int]:
     """Between words, and inside a word too long for any passage."""
     longest = MAX_TOKENS * CHARACTERS_PER_TOKEN // 2
-    words = [*ruler.word_starts(start, end), end]
+    words = [*counter.word_starts(start, end), end]
     return [cut for word, following in pairwise(words) for cut in range(word, following, longest)]
 
 
 def _pack(
-    start: int, end: int, cuts: Sequence[int], ruler: Ruler, target: float
+    start: int, end: int, cuts: Sequence[int], counter: TokenCounter, target: float
 ) -> list[tuple[int, int]]:
     """Fill ranges up to the target, cutting only at `cuts`."""
     packed: list[tuple[int, int]] = []
     piece_start, last = start, start
     for cut in [*cuts, end]:
-        if last > piece_start and ruler.tokens(piece_start, cut) > target:
+        if last > piece_start and counter.tokens(piece_start, cut) > target:
             packed.append((piece_start, last))
             piece_start = last
         last = cut
@@ -216,15 +220,15 @@ def _pack(
     return packed
 
 
-def _split(units: list[CutUnit], ruler: Ruler) -> list[list[CutUnit]]:
+def _split(units: list[CutUnit], counter: TokenCounter) -> list[list[CutUnit]]:
     """The cut of a section into parts with the least deviation from the target."""
-    if _size(units, ruler) <= MAX_TOKENS:
+    if _size(units, counter) <= MAX_TOKENS:
         return [units]
     best: list[tuple[float, int]] = [(0.0, 0)]
     for end in range(1, len(units) + 1):
         choices: list[tuple[float, int]] = []
         for start in range(end - 1, -1, -1):
-            size = _extent(units[start], units[end - 1], ruler)
+            size = _extent(units[start], units[end - 1], counter)
             if size > MAX_TOKENS and choices:
                 break
             choices.append((best[start][0] + _cost(size, units[end - 1], start > 0), start))
@@ -249,19 +253,19 @@ def _cost(size: float, last: CutUnit, repeats: bool) -> float:
 
 
 def _merge_small(
-    pieces: list[list[CutUnit]], sections: Sequence[Section], ruler: Ruler
+    pieces: list[list[CutUnit]], sections: Sequence[Section], counter: TokenCounter
 ) -> list[list[CutUnit]]:
     """Join every piece under the minimum to a neighbour that can take it."""
     done: list[list[CutUnit]] = []
     waiting = pieces[::-1]
     while waiting:
         piece = waiting.pop()
-        if _size(piece, ruler) >= MIN_TOKENS:
+        if _size(piece, counter) >= MIN_TOKENS:
             done.append(piece)
             continue
-        before = _joined([*done[-1], *piece], ruler) if done else None
-        after = _joined([*piece, *waiting[-1]], ruler) if waiting else None
-        if after and (before is None or _goes_on(piece, waiting[-1], sections, ruler)):
+        before = _joined([*done[-1], *piece], counter) if done else None
+        after = _joined([*piece, *waiting[-1]], counter) if waiting else None
+        if after and (before is None or _goes_on(piece, waiting[-1], sections, counter)):
             waiting[-1:] = after[::-1]
         elif before:
             done[-1:] = before
@@ -270,49 +274,52 @@ def _merge_small(
     return done
 
 
-def _joined(units: list[CutUnit], ruler: Ruler) -> list[list[CutUnit]] | None:
+def _joined(units: list[CutUnit], counter: TokenCounter) -> list[list[CutUnit]] | None:
     """The two as one, or cut anew where both parts then have their size."""
-    parts = _split(units, ruler)
-    fits = len(parts) == 1 or all(_size(part, ruler) >= MIN_TOKENS for part in parts)
+    parts = _split(units, counter)
+    fits = len(parts) == 1 or all(_size(part, counter) >= MIN_TOKENS for part in parts)
     return parts if fits else None
 
 
 def _goes_on(
-    piece: list[CutUnit], following: list[CutUnit], sections: Sequence[Section], ruler: Ruler
+    piece: list[CutUnit],
+    following: list[CutUnit],
+    sections: Sequence[Section],
+    counter: TokenCounter,
 ) -> bool:
     """An introduction or a bare heading goes with what follows, and small neighbours together."""
     introduces = sections[following[0].section].level > sections[piece[-1].section].level
     bare_heading = piece[-1].kind == "heading"
-    return introduces or bare_heading or _size(following, ruler) < MIN_TOKENS
+    return introduces or bare_heading or _size(following, counter) < MIN_TOKENS
 
 
-def _with_overlap(pieces: list[list[CutUnit]], ruler: Ruler) -> list[Cut]:
+def _with_overlap(pieces: list[list[CutUnit]], counter: TokenCounter) -> list[Cut]:
     cuts: list[Cut] = []
     for index, units in enumerate(pieces):
         start = core = units[0].start
         head, end = units[0].head, units[-1].end
         previous = pieces[index - 1][-1] if index else None
         if previous and head is None and previous.section == units[0].section:
-            budget = min(OVERLAP_TOKENS, MAX_TOKENS - _size(units, ruler))
+            budget = min(OVERLAP_TOKENS, MAX_TOKENS - _size(units, counter))
             if previous.head:
-                budget -= ruler.tokens(*previous.head)
-            start = _overlap_start(previous, budget, ruler)
+                budget -= counter.tokens(*previous.head)
+            start = _overlap_start(previous, budget, counter)
             head = previous.head if start == previous.body else None
         if head is None:
-            start, end = ruler.widen(start, end)
+            start, end = counter.widen(start, end)
         cuts.append(Cut(start, end, core, tuple(units), head))
     return cuts
 
 
-def _overlap_start(previous: CutUnit, budget: float, ruler: Ruler) -> int:
+def _overlap_start(previous: CutUnit, budget: float, counter: TokenCounter) -> int:
     """Where the end of the part before begins that fits the budget: whole code, else sentences."""
     start, end = previous.body, previous.end
     candidates: list[Sequence[int]] = [[start], previous.cuts]
     if previous.kind == "prose":
-        sentences = [found.end() for found in SENTENCE_END.finditer(ruler.text, start, end)]
-        candidates += [sentences, ruler.word_starts(start, end)]
+        sentences = [found.end() for found in SENTENCE_END.finditer(counter.text, start, end)]
+        candidates += [sentences, counter.word_starts(start, end)]
     for cuts in candidates:
         for cut in cuts:
-            if cut < end and 0 < ruler.tokens(cut, end) <= budget:
+            if cut < end and 0 < counter.tokens(cut, end) <= budget:
                 return cut
     return end

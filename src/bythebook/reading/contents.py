@@ -1,18 +1,29 @@
-"""Titles that a table of contents gives to pages: Sphinx' toctree, Jupyter Book's and MyST's files,
-Docusaurus' sidebars, MkDocs' nav."""
+"""What tables of contents say of pages: mdBook's SUMMARY.md, MkDocs' nav, Sphinx' toctree, Jupyter
+Book's and MyST's files, Docusaurus' sidebars."""
 
 from __future__ import annotations
 
+import os
 import posixpath
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
 
-from bythebook.reading.converted import Titled
+from bythebook.errors import InputError
 from bythebook.reading.metadata import UNREADABLE, first_line, load_yaml
+from bythebook.reading.readers import Titled
 from bythebook.reading.slugs import without_docusaurus_prefix
 
+SUMMARY = "SUMMARY.md"
+SUMMARY_LINE = re.compile(
+    r"^(?P<indent>[ \t]*)(?P<item>[-*+][ \t]+)?\[(?P<title>.*?)\]"
+    r"\(<?(?P<link>(?:(?!\]\()[^)<>\n])++)>?\)",
+    re.M,
+)
+SUMMARY_PART = re.compile(r"^#[ \t]++(?P<title>.+)$", re.M)
 FILES = ("_toc.yml", "_toc.yaml", "myst.yml")
 # Items of a Docusaurus sidebar: objects of JavaScript without others in them.
 SIDEBARS = ("sidebars.js", "sidebars.ts", "sidebars.json", "sidebars.cjs", "sidebars.mjs")
@@ -20,6 +31,50 @@ MAX_BYTES = 1_000_000
 ITEM = re.compile(r"\{[^{}]*\}")
 ID = re.compile(r"\bid[\"']?\s*:\s*([\"'`])(?P<value>(?:(?!\1)[^\\\r\n])+)\1")
 LABEL = re.compile(r"\blabel[\"']?\s*:\s*([\"'`])(?P<value>(?:(?!\1)[^\\\r\n])+)\1")
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A line of mdBook's table of contents; `depth` is -1 for one outside the numbered list."""
+
+    source_file: str
+    depth: int
+    part: str | None
+    title: str
+
+
+def read_summary(root: Path, files: Sequence[str]) -> list[Entry]:
+    """mdBook's order; what SUMMARY.md does not list is not part of the book."""
+    try:
+        text = (root / SUMMARY).read_text(encoding="utf-8", errors="replace")
+    except OSError as problem:
+        raise InputError(
+            f"{SUMMARY} can't be read: {problem.strerror}.",
+            action="Check the file and its permissions.",
+        ) from problem
+    known = set(files)
+    parts = [(found.start(), found["title"].rstrip(" \t")) for found in SUMMARY_PART.finditer(text)]
+    first = SUMMARY_LINE.search(text)
+    if parts and (not first or parts[0][0] < first.start()):  # the title of the summary itself
+        parts.pop(0)
+    entries: list[Entry] = []
+    indents: list[int] = []
+    seen: set[str] = set()
+    for found in SUMMARY_LINE.finditer(text):
+        link = os.path.normpath(unquote(found["link"].partition("#")[0].strip()))
+        if link not in known or link in seen:
+            continue
+        seen.add(link)
+        depth = -1
+        if found["item"]:
+            indent = len(found["indent"].expandtabs(4))
+            while indents and indents[-1] >= indent:
+                indents.pop()
+            depth = len(indents)
+            indents.append(indent)
+        part = next((title for start, title in reversed(parts) if start < found.start()), None)
+        entries.append(Entry(link, depth, part, found["title"].strip()))
+    return entries
 
 
 def page_titles(contents: Mapping[str, Iterable[Titled]]) -> dict[str, str]:
@@ -32,6 +87,11 @@ def page_titles(contents: Mapping[str, Iterable[Titled]]) -> dict[str, str]:
             if page:
                 found.setdefault(page, title)
     return found
+
+
+def nav_files(nav: Any) -> list[str]:
+    """MkDocs' pages, in their order."""
+    return [part for part in _parts(nav) if isinstance(part, str)]
 
 
 def nav_titles(nav: Any) -> dict[str, str]:
@@ -98,17 +158,20 @@ def _entries(file: Path) -> list[Titled]:
 
 
 def _tables(values: Any) -> Iterator[dict[Any, Any]]:
-    """Every table in it, each once: YAML may name the same one in many places."""
-    waiting = [values]
-    seen: set[int] = set()
+    return (part for part in _parts(values) if isinstance(part, dict))
+
+
+def _parts(values: Any) -> Iterator[Any]:
+    """All values in it, in their order, each list and table once: YAML may name one many times."""
+    waiting, seen = [values], set[int]()
     while waiting:
         part = waiting.pop()
-        if not isinstance(part, dict | list) or id(part) in seen:
-            continue
-        seen.add(id(part))
-        if isinstance(part, dict):
-            yield part
-        waiting += reversed(list(part.values()) if isinstance(part, dict) else part)
+        if isinstance(part, dict | list):
+            if id(part) in seen:
+                continue
+            seen.add(id(part))
+            waiting += reversed(list(part.values()) if isinstance(part, dict) else part)
+        yield part
 
 
 def _docusaurus_id(file: str) -> str:

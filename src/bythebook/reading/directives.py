@@ -1,17 +1,33 @@
-"""Orders to a generator inside Markdown, such as MyST's directives and Hugo's shortcodes.
+"""Code fences, MyST's directives and roles, and Hugo's shortcodes in Markdown.
 
-A reader of the page sees what they hold, not the orders. Each function says which characters of the
-text are left out; what it does not name stays.
+A reader of the page sees what a directive holds, not the directive. Each function says which
+characters of the text are left out; what it does not name stays.
 """
 
 from __future__ import annotations
 
 import re
 
-from bythebook.reading.source import LINE_BREAK, LINE_END, LINE_START
+from bythebook.reading.source import BREAK, LINE_BREAK, LINE_END, LINE_START
 
 Range = tuple[int, int]
 
+FENCE_OPEN = re.compile(
+    rf"{LINE_START}(?: {{0,3}}(?P<comment><!--|\{{/\*)|"
+    r"(?:[ \t]|>|[-*+][ \t]|\d{1,9}[.)][ \t])*"
+    r"(?P<mark>`{3,}(?![^\r\n]*`)|~{3,})[ \t]*(?P<info>[^\r\n]*))"
+)
+COMMENT_ENDS = {"<!--": "-->", "{/*": "*/}"}
+# Docusaurus' own way to say "this fence is not code": its content is part of the page.
+UNWRAPPED_FENCE = "mdx-code-block"
+# Docusaurus' marks in a listing: the page shows the line behind them in another colour.
+HIGHLIGHT = re.compile(
+    rf"{LINE_START}[ \t]*(?://|#|<!--|/\*|\{{/\*|--)[ \t]*highlight-(?:next-line|start|end)"
+    rf"[^\r\n]*{LINE_END}(?:{BREAK})?"
+)
+# Lines of a Rust listing that only the compiler sees.
+RUST = re.compile(r"[ \t>]*(?:`{3,}|~{3,})[ \t]*rust\b")
+HIDDEN = re.compile(rf"{LINE_START}[ \t]*#(?:[ \t][^\r\n]*)?{LINE_END}(?:{BREAK})?")
 # `{note}`, `{admonition} Title`: what a fence holds that is no code.
 DIRECTIVE = re.compile(r"[ \t]*\{(?P<name>[A-Za-z][\w:.+-]*)\}[ \t]*+(?P<title>[^\r\n]*+)")
 # Options below a directive's line, one for each line or as YAML between rules; a value over several
@@ -62,7 +78,70 @@ STRING = re.compile(r"\"(?P<string>[^\"]*)\"")
 SHOW_STRING = frozenset({"heading", "tab", "param"})
 
 
-def unwrapped(text: str, info: Range) -> tuple[list[Range], int] | None:
+def find_fences(text: str, start: int, mdx: bool) -> tuple[list[Range], set[Range]]:
+    """Code fences; and of those that hold text, the marks that say so."""
+    code: list[Range] = []
+    marks: list[Range] = []
+    closings: set[int] = set()
+    position = start
+    last_ends = {
+        comment: text.rfind(end)
+        for comment, end in COMMENT_ENDS.items()
+        if mdx or comment == "<!--"
+    }
+    while opening := FENCE_OPEN.search(text, position):
+        mark, info = opening["mark"], opening["info"]
+        if comment := opening["comment"]:  # a fence in it is none
+            position = opening.end()
+            if position <= last_ends.get(comment, -1):
+                position = text.find(COMMENT_ENDS[comment], position)
+            continue
+        if opening.start() in closings:  # of one that holds text
+            position = _line_end(text, opening.end())
+            continue
+        closing = re.compile(
+            rf"{LINE_START}[ \t>]*{re.escape(mark[0])}{{{len(mark)},}}[ \t]*{LINE_END}"
+        ).search(text, opening.end())
+        content = _line_end(text, opening.end())
+        if closing:
+            end = _line_end(text, closing.end())
+            beginning = _directive_text(text, opening.span("info"))
+            if info.strip().startswith(UNWRAPPED_FENCE):
+                beginning = [(opening.start("info"), content)], content
+            if beginning and not _is_for_generator(text, opening.span("info")):
+                removed, position = beginning
+                mark_start = opening.start("mark")
+                marks += [(mark_start, opening.start("info")), *removed, (closing.start(), end)]
+                closings.add(closing.start())
+                continue
+            code.append((opening.start(), end))
+            position = end
+        else:  # CommonMark: an unclosed fence runs to the end
+            code.append((opening.start(), len(text)))
+            break
+    return code, {mark for mark in marks if mark[0] < mark[1]}
+
+
+def hidden_in_code(text: str, start: int, end: int) -> list[Range]:
+    """What is not shown of a code fence or of indented code."""
+    opening = FENCE_OPEN.match(text, start)
+    info = opening.span("info") if opening and opening["mark"] else (start, start)
+    if _is_for_generator(text, info):
+        return [(start, end)]
+    hidden = [line.span() for line in HIGHLIGHT.finditer(text, start, end)]
+    if RUST.match(text, start):
+        hidden += [line.span() for line in HIDDEN.finditer(text, start, end)]
+    if found := DIRECTIVE.match(text, *info):
+        hidden += [(info[0], found.start("title")), _options(text, found.end())]
+    return hidden
+
+
+def _line_end(text: str, position: int) -> int:
+    found = LINE_BREAK.search(text, position)
+    return found.end() if found else len(text)
+
+
+def _directive_text(text: str, info: Range) -> tuple[list[Range], int] | None:
     """Of a fence whose line says this: what of its beginning is left out if it holds text, and
     where its text begins. None if it is code."""
     found = DIRECTIVE.match(text, *info)
@@ -73,15 +152,7 @@ def unwrapped(text: str, info: Range) -> tuple[list[Range], int] | None:
     return [(info[0], title), options], options[1]
 
 
-def beside_code(text: str, info: Range) -> list[Range]:
-    """What a fence of code says beside its language."""
-    found = DIRECTIVE.match(text, *info)
-    if found is None:
-        return []
-    return [(info[0], found.start("title")), _options(text, found.end())]
-
-
-def is_order(text: str, info: Range) -> bool:
+def _is_for_generator(text: str, info: Range) -> bool:
     """Whether a fence is for the generator alone."""
     found = DIRECTIVE.match(text, *info)
     if found is None:
@@ -98,7 +169,7 @@ def colon_fences(text: str, start: int, end: int) -> list[Range]:
         directive = found["directive"]
         if directive is None:
             removed.append(found.span())
-        elif beginning := unwrapped(text, found.span("directive")):
+        elif beginning := _directive_text(text, found.span("directive")):
             removed += [(found.start(), found.start("directive")), *beginning[0]]
     return removed
 
@@ -134,7 +205,6 @@ def shortcode(text: str, start: int, end: int) -> tuple[list[Range], int] | None
 
 def _options(text: str, line_end: int) -> Range:
     """The lines of options below a line; of none, where they would stand."""
-    found = LINE_BREAK.search(text, line_end)
-    content = found.end() if found else len(text)
+    content = _line_end(text, line_end)
     options = OPTIONS.match(text, content)
     return (content, options.end() if options else content)

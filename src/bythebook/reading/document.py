@@ -22,15 +22,15 @@ from bythebook.models.chunk import (
 )
 from bythebook.reading.blocks import Section, parse_blocks, split_sections
 from bythebook.reading.chunking import Cut, cut_sections
-from bythebook.reading.head import Head, read_head
-from bythebook.reading.includes import Includes
 from bythebook.reading.layout import Book
 from bythebook.reading.markup import Markup, subtract
 from bythebook.reading.metadata import (
     MANIFEST,
     FrontMatter,
+    Head,
     Teaching,
     read_front_matter,
+    read_head,
     read_teaching,
 )
 from bythebook.reading.placement import Placement, with_anchor
@@ -81,7 +81,7 @@ class PlainReader:
     """Reads in this process, without limits."""
 
     def glance(self, book: Book, file: str, max_bytes: int, known_hash: str) -> Glance:
-        data, is_filled = read_page_bytes(Includes(book.top, book.root), file, max_bytes)
+        data, is_filled = read_page_bytes(book.top, book.root, file, max_bytes)
         file_hash = hash_bytes(data)
         if file_hash == known_hash:
             return Glance(file_hash, is_filled)
@@ -90,9 +90,7 @@ class PlainReader:
         return Glance(file_hash, is_filled, head, tuple(problems))
 
     def read(self, book: Book, file: str, placement: Placement, max_bytes: int) -> Page:
-        # The Markdown parser is loaded only once there is something to parse.
-
-        data, _ = read_page_bytes(Includes(book.top, book.root), file, max_bytes)
+        data, _ = read_page_bytes(book.top, book.root, file, max_bytes)
         source = decode(file, data)
         front = read_front_matter(source.text)
         head, _ = read_head(source.text, front, source.contents)
@@ -130,11 +128,7 @@ def read_document(book: Book, source: Source, front: FrontMatter, placement: Pla
         for cut in cut_sections(sections, parsed.masked)
     ]
     texts = [text for text in texts if text.text]
-    defaults = book.manifest.defaults
-    teaching, problems = read_teaching(
-        front.values,
-        Teaching(defaults.hardware_tier, defaults.proficiency_level, defaults.layer),
-    )
+    teaching, problems = read_teaching(front.values, book.manifest.defaults)
     problems += source.problems
     if source.language and source.language != book.language.partition("-")[0]:
         problems.append(
@@ -214,9 +208,7 @@ def _chunks(
         "module": placement.module,
         "chapter": placement.chapter,
         "lesson": placement.lesson,
-        "hardware_tier": teaching.hardware_tier,
-        "proficiency_level": teaching.proficiency_level,
-        "layer": teaching.layer,
+        **teaching.model_dump(),
         "source_file": source.path,
         "parent_doc_id": parent,
         "total_chunks": len(texts),

@@ -8,13 +8,9 @@ can't be filled is left out: a placeholder says nothing to a reader.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
-
-# Puts something in place of a placeholder of a page in this folder.
-Put = Callable[[re.Match[str], Path], str]
 
 DEEPEST = 3
 # Of one file, and of all that a page takes from others.
@@ -69,40 +65,27 @@ EMPTY_FENCE = re.compile(
 LANGUAGES = {"py": "python", "rs": "rust", "js": "javascript", "ts": "typescript", "sh": "bash"}
 
 
-@dataclass(frozen=True)
 class Includes:
-    """Fills pages of one book; `top` is the folder beyond which nothing is read."""
-
-    top: Path
-    root: Path
-
-    def fill(self, path: str, text: str) -> str:
-        """The page's text with what it includes. The same object where it includes nothing."""
-        return _Page(self.top).fill(self.root / path, text)
-
-
-class _Page:
-    """One page while it is filled: so much more may be put into it, so deep it has come."""
+    """Fills one page; `top` is the folder beyond which nothing is read, `room` how much more may be
+    put into the page."""
 
     def __init__(self, top: Path) -> None:
         self.top, self.room, self.depth = top, MOST_TOGETHER, 0
 
     def fill(self, file: Path, text: str) -> str:
+        """The text of this file with what it includes; the same object where that is nothing."""
         if file.suffix == ".rst":
-            return RST.sub(lambda found: self._directive(found, file.parent), text)
+            return RST.sub(partial(self._directive, folder=file.parent), text)
         filled = text
         for pattern, put in (
             (MDBOOK, self._mdbook),
             (SNIPPET, self._snippet),
             (MYST, self._directive),
         ):
-            filled = pattern.sub(partial(self._put, put, file.parent), filled)
+            filled = pattern.sub(partial(put, folder=file.parent), filled)
         if filled != text or "{{#" in text:
             filled = EMPTY_FENCE.sub("", LEFT_OVER.sub("", filled))
         return text if filled == text else filled
-
-    def _put(self, put: Put, folder: Path, found: re.Match[str]) -> str:
-        return put(found, folder)
 
     def _mdbook(self, found: re.Match[str], folder: Path) -> str:
         text = self._read(found["path"], folder)

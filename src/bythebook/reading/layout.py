@@ -4,18 +4,24 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
-from urllib.parse import unquote
 
 import yaml
 
 from bythebook.errors import InputError
 from bythebook.models.values import check_book_id
-from bythebook.reading.contents import file_titles, nav_titles
+from bythebook.reading.contents import (
+    SUMMARY,
+    Entry,
+    file_titles,
+    nav_files,
+    nav_titles,
+    read_summary,
+)
 from bythebook.reading.metadata import (
     MANIFEST,
     UNREADABLE,
@@ -32,23 +38,6 @@ from bythebook.reading.slugs import Flavor, humanise
 MARKDOWN_SUFFIXES = (".md", ".mdx", ".markdown")
 PAGE_SUFFIXES = (*MARKDOWN_SUFFIXES, *FORMATS)
 IGNORED_FOLDERS = frozenset({"node_modules", "__pycache__", "venv", "site-packages"})
-SUMMARY = "SUMMARY.md"
-SUMMARY_LINE = re.compile(
-    r"^(?P<indent>[ \t]*)(?P<item>[-*+][ \t]+)?\[(?P<title>.*?)\]"
-    r"\(<?(?P<link>(?:(?!\]\()[^)<>\n])++)>?\)",
-    re.M,
-)
-SUMMARY_PART = re.compile(r"^#[ \t]++(?P<title>.+)$", re.M)
-
-
-@dataclass(frozen=True)
-class Entry:
-    """A line of mdBook's table of contents; `depth` is -1 for one outside the numbered list."""
-
-    source_file: str
-    depth: int
-    part: str | None
-    title: str
 
 
 @dataclass(frozen=True)
@@ -63,10 +52,10 @@ class Book:
     root: Path
     top: Path
     flavor: Flavor
-    base_url: str
-    language: str
-    manifest: Manifest
     files: tuple[str, ...]
+    base_url: str = ""
+    language: str = "en"
+    manifest: Manifest = field(default_factory=Manifest)
     contents: tuple[Entry, ...] = ()
     nav: tuple[str, ...] = ()
     titles: Mapping[str, str] = field(default_factory=dict)
@@ -97,7 +86,7 @@ def find_book(path: Path, book_id: str | None = None) -> Book:
     flavor = manifest.book.flavor or _guess_flavor(top, root, config, files)
     contents: tuple[Entry, ...] = ()
     if flavor == "mdbook" and SUMMARY in files:
-        contents = tuple(_read_summary(root, files))
+        contents = tuple(read_summary(root, files))
         listed = {entry.source_file for entry in contents}
         unlisted = [file for file in files if file not in listed and file != SUMMARY]
         problems += [
@@ -145,35 +134,37 @@ def _single_file(file: Path, book_id: str | None) -> Book:
         root=file.parent,
         top=file.parent,
         flavor="plain",
-        base_url="",
-        language=Manifest().book.language,
-        manifest=Manifest(),
         files=(file.name,),
     )
 
 
 def _site_config(top: Path) -> dict[str, Any]:
-    """What mdBook's and MkDocs' own configuration says, of the folder or the one above it."""
+    """What the configuration of mdBook or MkDocs says, of the folder or the one above it."""
     for folder in (top, top.parent):
-        if (folder / "book.toml").is_file():
-            return {"flavor": "mdbook", "folder": folder, **_mdbook_config(folder / "book.toml")}
+        if (file := folder / "book.toml").is_file():
+            named = _values(file, load_toml).get("book")
+            book = named if isinstance(named, dict) else {}
+            return {
+                "flavor": "mdbook",
+                "folder": folder,
+                "title": _text(book.get("title")),
+                "pages": _text(book.get("src")) or "src",
+            }
         for name in ("mkdocs.yml", "mkdocs.yaml"):
-            if (folder / name).is_file():
-                return {"flavor": "mkdocs", "folder": folder, **_mkdocs_config(folder / name)}
+            if (file := folder / name).is_file():
+                values = _values(file, lambda text: load_yaml(text, _LenientLoader))
+                return {
+                    "flavor": "mkdocs",
+                    "folder": folder,
+                    "title": _text(values.get("site_name")),
+                    "base_url": _text(values.get("site_url")),
+                    "pages": _text(values.get("docs_dir")) or "docs",
+                    "nav": nav_files(values.get("nav")),
+                    "titles": nav_titles(values.get("nav")),
+                }
         if any(folder.glob("docusaurus.config.*")):
             return {"flavor": "docusaurus", "folder": folder, "pages": "docs"}
     return {}
-
-
-def _mdbook_config(file: Path) -> dict[str, Any]:
-    try:
-        book = load_toml(file.read_text(encoding="utf-8")).get("book")
-    except (ValueError, OSError) as problem:
-        raise InputError(
-            f"{file.name} can't be read: {problem}.", action="Correct it."
-        ) from problem
-    book = book if isinstance(book, dict) else {}
-    return {"title": _text(book.get("title")), "pages": _text(book.get("src")) or "src"}
 
 
 def _text(value: Any) -> str | None:
@@ -187,35 +178,14 @@ class _LenientLoader(yaml.SafeLoader):
 _LenientLoader.add_multi_constructor("", lambda _loader, _suffix, _node: None)
 
 
-def _mkdocs_config(file: Path) -> dict[str, Any]:
+def _values(file: Path, load: Callable[[str], Any]) -> dict[str, Any]:
     try:
-        values = load_yaml(file.read_text(encoding="utf-8"), _LenientLoader)
+        values = load(file.read_text(encoding="utf-8"))
     except (*UNREADABLE, OSError) as problem:
         raise InputError(
             f"{file.name} can't be read: {first_line(problem)}.", action="Correct it."
         ) from problem
-    values = values if isinstance(values, dict) else {}
-    return {
-        "title": _text(values.get("site_name")),
-        "base_url": _text(values.get("site_url")),
-        "pages": _text(values.get("docs_dir")) or "docs",
-        "nav": _nav_files(values.get("nav")),
-        "titles": nav_titles(values.get("nav")),
-    }
-
-
-def _nav_files(nav: Any) -> list[str]:
-    """In their order. Each part is looked at once: YAML may name the same one in many places."""
-    files: list[str] = []
-    waiting, seen = [nav], set[int]()
-    while waiting:
-        part = waiting.pop()
-        if isinstance(part, str):
-            files.append(part)
-        elif isinstance(part, dict | list) and id(part) not in seen:
-            seen.add(id(part))
-            waiting += reversed(list(part.values()) if isinstance(part, dict) else part)
-    return files
+    return values if isinstance(values, dict) else {}
 
 
 def _pages_folder(top: Path, manifest: Manifest, config: dict[str, Any]) -> Path:
@@ -297,37 +267,3 @@ def _guess_flavor(top: Path, root: Path, config: dict[str, Any], files: Sequence
             if re.search(rb"^page-type: ", opened.read(2000), re.M):
                 return "mdn"
     return "plain"
-
-
-def _read_summary(root: Path, files: Sequence[str]) -> list[Entry]:
-    """mdBook's order; what SUMMARY.md does not list is not part of the book."""
-    try:
-        text = (root / SUMMARY).read_text(encoding="utf-8", errors="replace")
-    except OSError as problem:
-        raise InputError(
-            f"{SUMMARY} can't be read: {problem.strerror}.",
-            action="Check the file and its permissions.",
-        ) from problem
-    known = set(files)
-    parts = [(found.start(), found["title"].rstrip(" \t")) for found in SUMMARY_PART.finditer(text)]
-    first = SUMMARY_LINE.search(text)
-    if parts and (not first or parts[0][0] < first.start()):  # the title of the summary itself
-        parts.pop(0)
-    entries: list[Entry] = []
-    indents: list[int] = []
-    seen: set[str] = set()
-    for found in SUMMARY_LINE.finditer(text):
-        link = os.path.normpath(unquote(found["link"].partition("#")[0].strip()))
-        if link not in known or link in seen:
-            continue
-        seen.add(link)
-        depth = -1
-        if found["item"]:
-            indent = len(found["indent"].expandtabs(4))
-            while indents and indents[-1] >= indent:
-                indents.pop()
-            depth = len(indents)
-            indents.append(indent)
-        part = next((title for start, title in reversed(parts) if start < found.start()), None)
-        entries.append(Entry(link, depth, part, found["title"].strip()))
-    return entries

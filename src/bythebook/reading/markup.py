@@ -15,32 +15,15 @@ from dataclasses import dataclass
 
 from bythebook.reading.directives import (
     Range,
-    beside_code,
     colon_fences,
-    is_order,
+    find_fences,
+    hidden_in_code,
     role,
     shortcode,
-    unwrapped,
 )
-from bythebook.reading.source import BREAK, LINE_BREAK, LINE_END, LINE_START, Source
+from bythebook.reading.source import BREAK, LINE_END, LINE_START, Source
 from bythebook.reading.tags import TagReader
 
-FENCE_OPEN = re.compile(
-    rf"{LINE_START}(?: {{0,3}}(?P<comment><!--|\{{/\*)|"
-    r"(?:[ \t]|>|[-*+][ \t]|\d{1,9}[.)][ \t])*"
-    r"(?P<mark>`{3,}(?![^\r\n]*`)|~{3,})[ \t]*(?P<info>[^\r\n]*))"
-)
-COMMENT_ENDS = {"<!--": "-->", "{/*": "*/}"}
-# Docusaurus' own way to say "this fence is not code": its content is part of the page.
-UNWRAPPED_FENCE = "mdx-code-block"
-# Docusaurus' marks in a listing: the page shows the line behind them in another colour.
-HIGHLIGHT = re.compile(
-    rf"{LINE_START}[ \t]*(?://|#|<!--|/\*|\{{/\*|--)[ \t]*highlight-(?:next-line|start|end)"
-    rf"[^\r\n]*{LINE_END}(?:{BREAK})?"
-)
-# Lines of a Rust listing that only the compiler sees.
-RUST = re.compile(r"[ \t>]*(?:`{3,}|~{3,})[ \t]*rust\b")
-HIDDEN = re.compile(rf"{LINE_START}[ \t]*#(?:[ \t][^\r\n]*)?{LINE_END}(?:{BREAK})?")
 # An anchor behind a heading's words, the line that gives a quotation another colour, and MyST's
 # anchors.
 HEADING_ANCHOR = re.compile(
@@ -96,19 +79,15 @@ def find_markup(
     elif source.text.startswith("\ufeff"):
         scan.removed.append((0, 1))
     position = body_start
-    fences, lines = _fences(source.text, body_start, mdx)
-    orders = {line for line in lines if line[0] < line[1]}
-    for start, end in sorted([*fences, *indented_code, *orders]):
+    code, marks = find_fences(source.text, body_start, mdx)
+    for start, end in sorted([*code, *indented_code, *marks]):
         if start < position:
             continue
         scan.prose(position, start)
-        if (start, end) in orders or is_order(source.text, _info(source.text, start)):
+        if (start, end) in marks:
             scan.removed.append((start, end))
         else:
-            scan.removed += beside_code(source.text, _info(source.text, start))
-            scan.removed += [line.span() for line in HIGHLIGHT.finditer(source.text, start, end)]
-            if RUST.match(source.text, start):
-                scan.removed += [line.span() for line in HIDDEN.finditer(source.text, start, end)]
+            scan.removed += hidden_in_code(source.text, start, end)
         position = end
     scan.prose(position, len(source.text))
     removed = merge(scan.removed)
@@ -164,61 +143,6 @@ def merge(ranges: list[Range]) -> list[Range]:
         else:
             merged.append((start, end))
     return merged
-
-
-def _fences(text: str, start: int, mdx: bool) -> tuple[list[Range], list[Range]]:
-    """Code fences; and of those that hold text, what says so."""
-    found: list[Range] = []
-    lines: list[Range] = []
-    closings: set[int] = set()
-    position = start
-    last_ends = {
-        comment: text.rfind(end)
-        for comment, end in COMMENT_ENDS.items()
-        if mdx or comment == "<!--"
-    }
-    while opening := FENCE_OPEN.search(text, position):
-        mark, info = opening["mark"], opening["info"]
-        if comment := opening["comment"]:  # a fence in it is none
-            position = opening.end()
-            if position <= last_ends.get(comment, -1):
-                position = text.find(COMMENT_ENDS[comment], position)
-            continue
-        if opening.start() in closings:  # of one that holds text
-            position = _line_end(text, opening.end())
-            continue
-        closing = re.compile(
-            rf"{LINE_START}[ \t>]*{re.escape(mark[0])}{{{len(mark)},}}[ \t]*{LINE_END}"
-        ).search(text, opening.end())
-        content = _line_end(text, opening.end())
-        if closing:
-            end = _line_end(text, closing.end())
-            beginning = unwrapped(text, opening.span("info"))
-            if info.strip().startswith(UNWRAPPED_FENCE):
-                beginning = [(opening.start("info"), content)], content
-            if beginning and not is_order(text, opening.span("info")):
-                removed, position = beginning
-                mark_start = opening.start("mark")
-                lines += [(mark_start, opening.start("info")), *removed, (closing.start(), end)]
-                closings.add(closing.start())
-                continue
-            found.append((opening.start(), end))
-            position = end
-        else:  # CommonMark: an unclosed fence runs to the end
-            found.append((opening.start(), len(text)))
-            break
-    return found, lines
-
-
-def _info(text: str, start: int) -> Range:
-    """What stands behind the marks of a fence."""
-    opening = FENCE_OPEN.match(text, start)
-    return opening.span("info") if opening and opening["mark"] else (start, start)
-
-
-def _line_end(text: str, position: int) -> int:
-    found = LINE_BREAK.search(text, position)
-    return found.end() if found else len(text)
 
 
 def _emptied_lines(source: Source, removed: list[Range]) -> list[Range]:

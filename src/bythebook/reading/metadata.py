@@ -5,7 +5,7 @@ from __future__ import annotations
 import posixpath
 import re
 import tomllib
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -32,15 +32,49 @@ from bythebook.models.values import (
     ProficiencyLevel,
     TeachingLayer,
 )
-from bythebook.reading.slugs import Flavor
-from bythebook.reading.source import BREAK, LINE_START
+from bythebook.reading.readers import Titled
+from bythebook.reading.slugs import MAX_HEADING, Flavor, plain_heading
+from bythebook.reading.source import BREAK, LINE_END, LINE_START
 
+MANIFEST = "bythebook.toml"
 FAST = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 MAX_DEPTH = 100
 # A merge (`<<`) copies what it names, and may name merges.
 MAX_MERGED = 20
 # tomllib looks at a dotted key once for each of its parts.
 MAX_DOTS = 200
+FENCE = re.compile(
+    rf"\A\ufeff?(?P<fence>---|\+\+\+)[ \t]*{BREAK}"
+    rf"(?P<body>.*?){LINE_START}(?P=fence)[ \t]*(?:{BREAK}|\Z)",
+    re.DOTALL,
+)
+# What the two parsers raise; PyYAML lets its own slips through on values such as `!!bool maybe`.
+UNREADABLE = (
+    yaml.YAMLError,
+    ValueError,
+    RecursionError,
+    AttributeError,
+    LookupError,
+    TypeError,
+    ArithmeticError,
+)
+TITLE = re.compile(
+    rf"{LINE_START} {{0,3}}(?:#[ \t]++(?P<atx>\S[^\r\n]*+)|"
+    rf"(?P<setext>\S[^\r\n\ufeff]*+){BREAK}=++[ \t]*+{LINE_END})"
+)
+CLOSING_SHARPS = re.compile(r"(?:^|(?<=[ \t]))#+$")
+CODE_FENCE = re.compile(rf"{LINE_START}[ \t]*(?:```|~~~)(?!mdx-code-block)")
+# Docusaurus includes a page's text from files whose name begins with an underscore.
+PARTIAL_IMPORT = re.compile(
+    rf"{LINE_START}import\s+\w+\s+from\s+"
+    r"['\"](\.{1,2}/[^'\"\r\n]{0,500}_[^'\"/\r\n]{1,100}\.mdx?)['\"]"
+)
+CODE_OR_TAG = re.compile(
+    r"(`{1,20})[^`]*+\1|</?[A-Za-z][^<>]*+>|<!--(?:(?!<!--).)*?-->"
+    r"|\{/\*(?:(?!\{/\*).)*?\*/\}"
+)
+MAX_NUMBER = 9999
+FURTHEST = 1e300
 
 
 def load_yaml(text: str, loader: Any = FAST) -> Any:
@@ -69,23 +103,6 @@ def load_toml(text: str) -> dict[str, Any]:
         raise ValueError("it is nested too deep") from None
 
 
-FENCE = re.compile(
-    rf"\A\ufeff?(?P<fence>---|\+\+\+)[ \t]*{BREAK}"
-    rf"(?P<body>.*?){LINE_START}(?P=fence)[ \t]*(?:{BREAK}|\Z)",
-    re.DOTALL,
-)
-# What the two parsers raise; PyYAML lets its own slips through on values such as `!!bool maybe`.
-UNREADABLE = (
-    yaml.YAMLError,
-    ValueError,
-    RecursionError,
-    AttributeError,
-    LookupError,
-    TypeError,
-    ArithmeticError,
-)
-
-
 @dataclass(frozen=True)
 class FrontMatter:
     """What the head of a file says, where it ends, and what was wrong with it."""
@@ -95,13 +112,16 @@ class FrontMatter:
     problems: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True)
-class Teaching:
+class _Table(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Teaching(_Table):
     """For whom a lesson is: hardware tier, proficiency level, teaching layer."""
 
-    hardware_tier: int = DEFAULT_HARDWARE_TIER
-    proficiency_level: str = DEFAULT_PROFICIENCY
-    layer: str = DEFAULT_LAYER
+    hardware_tier: HardwareTier = DEFAULT_HARDWARE_TIER
+    proficiency_level: ProficiencyLevel = DEFAULT_PROFICIENCY
+    layer: TeachingLayer = DEFAULT_LAYER
 
 
 def read_front_matter(text: str) -> FrontMatter:
@@ -132,31 +152,24 @@ def _refuse_endless_numbers(values: Any) -> None:
 
 def read_teaching(values: dict[str, Any], defaults: Teaching) -> tuple[Teaching, list[str]]:
     """The three personalisation fields; a bad one falls back to the default with a problem."""
+    chosen: dict[str, Any] = {}
     problems: list[str] = []
-
-    def choose(name: str, allowed: tuple[Any, ...], default: Any, normalise: Any) -> Any:
-        if values.get(name) is None:
-            return default
-        value = normalise(values[name])
-        if value in allowed:
-            return value
-        problems.append(
-            f"{name} is {shorten(values[name])}, not one of {allowed}; {default!r} is used"
-        )
-        return default
-
-    return (
-        Teaching(
-            hardware_tier=choose(
-                "hardware_tier", HARDWARE_TIERS, defaults.hardware_tier, _whole_number
-            ),
-            proficiency_level=choose(
-                "proficiency_level", PROFICIENCY_LEVELS, defaults.proficiency_level, _lower_bound
-            ),
-            layer=choose("layer", LAYERS, defaults.layer, _upper),
-        ),
-        problems,
-    )
+    for name, allowed, normalise in (
+        ("hardware_tier", HARDWARE_TIERS, _whole_number),
+        ("proficiency_level", PROFICIENCY_LEVELS, _lower_bound),
+        ("layer", LAYERS, _upper),
+    ):
+        given = values.get(name)
+        if given is None:
+            continue
+        if (value := normalise(given)) in allowed:
+            chosen[name] = value
+        else:
+            problems.append(
+                f"{name} is {shorten(given)}, not one of {allowed}; "
+                f"{getattr(defaults, name)!r} is used"
+            )
+    return defaults.model_copy(update=chosen), problems
 
 
 def _whole_number(value: Any) -> int | None:
@@ -189,7 +202,97 @@ def shorten(value: Any) -> str:
     return text if len(text) <= 80 else f"{text[:77]}..."
 
 
-MANIFEST = "bythebook.toml"
+@dataclass(frozen=True)
+class Head:
+    """What the rest of the book must know of a page: fields of its front matter, None where it says
+    nothing; its first heading, and what its toctree calls other pages. Heads are kept between runs,
+    so that a book is laid out again without reading unchanged files."""
+
+    title: str | None = None
+    heading: str | None = None
+    module: str | None = None
+    chapter: int | None = None
+    lesson: int | None = None
+    position: float | None = None
+    slug: str | None = None
+    id: str | None = None
+    mdn: bool = False
+    imports: tuple[str, ...] = ()
+    contents: tuple[Titled, ...] = ()
+
+    def to_json(self) -> dict[str, Any]:
+        """Every field, also an empty one: 0 says something, and a kept head can be seen whole."""
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, values: dict[str, Any]) -> Head:
+        contents = tuple((title, target) for title, target in values.get("contents", ()))
+        imports = tuple(values.get("imports", ()))
+        return cls(**{**values, "imports": imports, "contents": contents})
+
+    @classmethod
+    def is_whole(cls, values: dict[str, Any]) -> bool:
+        """Whether this version of the program kept it; another may have left something out."""
+        return values.keys() == cls.__dataclass_fields__.keys()
+
+
+def read_head(
+    text: str, front: FrontMatter, contents: tuple[Titled, ...] = ()
+) -> tuple[Head, list[str]]:
+    """The head, and what was wrong with it."""
+    values, problems = front.values, list(front.problems)
+
+    def whole_number(name: str) -> int | None:
+        value = values.get(name)
+        if value is None:
+            return None
+        number = value
+        if isinstance(value, str) and re.fullmatch(r"\s*\d{1,4}\s*", value):
+            number = int(value)
+        if isinstance(number, int) and not isinstance(number, bool) and 0 <= number <= MAX_NUMBER:
+            return number
+        problems.append(
+            f"{name} is {shorten(value)}, not a number from 0 to {MAX_NUMBER}; the path decides"
+        )
+        return None
+
+    return (
+        Head(
+            title=_text(values.get("title")),
+            heading=_first_heading(text, front.end),
+            module=_text(values.get("module")),
+            chapter=whole_number("chapter"),
+            lesson=whole_number("lesson"),
+            position=_position(values.get("sidebar_position")),
+            slug=_text(values.get("slug")),
+            id=_text(values.get("id")),
+            mdn="page-type" in values,
+            imports=tuple(PARTIAL_IMPORT.findall(text)),
+            contents=contents,
+        ),
+        problems,
+    )
+
+
+def _position(value: Any) -> float | None:
+    """Any number that has a place among others; `.nan` has none, and JSON has no infinity."""
+    if not isinstance(value, int | float) or value != value:
+        return None
+    return max(-FURTHEST, min(value, FURTHEST))
+
+
+def _text(value: Any) -> str | None:
+    return str(value).strip() or None if isinstance(value, str | int | float) else None
+
+
+def _first_heading(text: str, start: int) -> str | None:
+    fence = CODE_FENCE.search(text, start)
+    found = TITLE.search(text, start, fence.start() if fence else len(text))
+    if not found:
+        return None
+    raw = (found["atx"] or found["setext"])[:MAX_HEADING].strip()
+    raw = CODE_OR_TAG.sub(lambda part: part[0] if part[1] else "", raw)
+    return plain_heading(CLOSING_SHARPS.sub("", raw)) or None
 
 
 Name = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
@@ -198,10 +301,6 @@ Name = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
 def _folder(name: str) -> str:
     """`./part/` and `part` are the same folder."""
     return posixpath.normpath(name).strip("/")
-
-
-class _Table(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
 
 class BookTable(_Table):
@@ -213,16 +312,10 @@ class BookTable(_Table):
     docs: str | None = Field(default=None, description="Folder of the pages, if not the root.")
 
 
-class Defaults(_Table):
-    hardware_tier: HardwareTier = DEFAULT_HARDWARE_TIER
-    proficiency_level: ProficiencyLevel = DEFAULT_PROFICIENCY
-    layer: TeachingLayer = DEFAULT_LAYER
-
-
 class Manifest(_Table):
     book: BookTable = BookTable()
     modules: dict[Annotated[str, AfterValidator(_folder)], Name] = Field(default_factory=dict)
-    defaults: Defaults = Defaults()
+    defaults: Teaching = Teaching()
 
 
 def read_manifest(root: Path) -> Manifest:

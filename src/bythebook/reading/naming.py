@@ -51,8 +51,8 @@ def is_generic(folder: Path) -> bool:
     return folder.name.lower() in GENERIC_FOLDERS
 
 
-def slug(name: str, instead: str = "book") -> str:
-    return re.sub(r"[^a-z0-9._-]+", "-", name.lower()).strip("-._")[:100] or instead
+def slug(name: str, instead: str = "book", longest: int = 100) -> str:
+    return re.sub(r"[^a-z0-9._-]+", "-", name.lower()).strip("-._")[:longest] or instead
 
 
 def _telling_folder(top: Path) -> str:

@@ -17,9 +17,8 @@ import yaml
 
 from bythebook.models.chunk import lesson_key
 from bythebook.reading.contents import page_titles
-from bythebook.reading.head import Head
 from bythebook.reading.layout import Book
-from bythebook.reading.metadata import load_yaml
+from bythebook.reading.metadata import Head, load_yaml
 from bythebook.reading.readers import suffix_of
 from bythebook.reading.slugs import (
     MAX_HEADING,
@@ -246,18 +245,14 @@ def _from_path(book: Book, file: str) -> _Spot:
 
 def _with_head(spot: _Spot, head: Head, book: Book) -> _Spot:
     """Front matter overrides the path; the manifest's folder names override both."""
-    if head.module:
-        spot = replace(spot, module=head.module)
-    folder = spot.file
-    while folder := posixpath.dirname(folder):
-        if folder in book.manifest.modules:
-            spot = replace(spot, module=book.manifest.modules[folder])
-            break
-    if head.chapter is not None:
-        spot = replace(spot, chapter=head.chapter)
-    if head.lesson is not None:
-        spot = replace(spot, lesson=head.lesson)
-    return spot
+    folders = map(str, PurePosixPath(spot.file).parents[:-1])
+    named = (book.manifest.modules[name] for name in folders if name in book.manifest.modules)
+    return replace(
+        spot,
+        module=next(named, head.module or spot.module),
+        chapter=spot.chapter if head.chapter is None else head.chapter,
+        lesson=spot.lesson if head.lesson is None else head.lesson,
+    )
 
 
 def _number_chapters(spots: list[_Spot]) -> dict[str, int]:

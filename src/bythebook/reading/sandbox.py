@@ -14,6 +14,7 @@ import sys
 import threading
 from contextlib import suppress
 from math import ceil
+from operator import attrgetter
 from typing import cast
 
 from pydantic import ValidationError
@@ -68,9 +69,8 @@ class Sandbox:
         self._closed = False
 
     def glance(self, book: Book, file: str, max_bytes: int, known_hash: str) -> Glance:
-        request = Request(
-            book.without_pages(), file, max_bytes, self._seconds(book, file), known_hash
-        )
+        seconds = self._seconds(book, file)
+        request = Request(book.without_pages(), file, max_bytes, seconds, known_hash)
         return cast("Glance", self._ask(request))
 
     def read(self, book: Book, file: str, placement: Placement, max_bytes: int) -> Page:
@@ -168,15 +168,10 @@ class _Child:
         # Each thread's own store of memory would count at its full size.
         given |= {"PYTHONPATH": os.pathsep.join(filter(None, sys.path)), "MALLOC_ARENA_MAX": "1"}
         numbers = (limits.megabytes, limits.answer_bytes, int(limits.last))
+        command = [sys.executable, "-P", "-m", "bythebook.reading.sandbox_process"]
         try:
             self.process = subprocess.Popen(
-                [
-                    sys.executable,
-                    "-P",
-                    "-m",
-                    "bythebook.reading.sandbox_process",
-                    *map(str, numbers),
-                ],
+                [*command, *map(str, numbers)],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
@@ -240,23 +235,18 @@ class _Child:
                     pipe.close()
 
 
+PLACE = attrgetter("book_id", "source_file", "module", "chapter", "lesson", "title")
+
+
 def is_its_own(page: Page, book: Book, file: str, placement: Placement) -> bool:
     """Whether the passages are of this file: no reader can write over another's."""
     chunks = page.document.chunks
     hashes = [hash_text(chunk.text) for chunk in chunks]
-    place = (placement.module, placement.chapter, placement.lesson, placement.title)
-    return [chunk.id for chunk in chunks] == chunk_ids(
-        placement.chunk_key(book.book_id), hashes
-    ) and all(
-        (chunk.metadata.book_id, chunk.metadata.source_file) == (book.book_id, file)
-        and chunk.metadata.url.startswith(placement.url)
-        and place
-        == (
-            chunk.metadata.module,
-            chunk.metadata.chapter,
-            chunk.metadata.lesson,
-            chunk.metadata.title,
-        )
+    module, chapter, lesson = placement.module, placement.chapter, placement.lesson
+    place = (book.book_id, file, module, chapter, lesson, placement.title)
+    ids = chunk_ids(placement.chunk_key(book.book_id), hashes)
+    return ids == [chunk.id for chunk in chunks] and all(
+        PLACE(chunk.metadata) == place and chunk.metadata.url.startswith(placement.url)
         for chunk in chunks
     )
 

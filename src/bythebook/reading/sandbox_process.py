@@ -180,14 +180,15 @@ def allow(seconds: int) -> None:
 
 
 def answer(data: bytes, most: int) -> tuple[Kind, bytes]:
-    file = "It"
     try:
         request = unpacked_request(data)
-        file = request.file
         allow(request.seconds)
         result = result_adapter(request).dump_json(_done(request))
         if len(result) > most:
-            raise too_long(file, most)
+            raise InputError(
+                f"{request.file} makes more than {most // 1_000_000} MB of passages.",
+                action="Split it, or raise BYTHEBOOK_MAX_FILE_MB.",
+            )
     except BookError as problem:
         return "error", adapter(ErrorReport).dump_json(ErrorReport.of(problem))
     except MemoryError:
@@ -202,13 +203,6 @@ def _done(request: Request) -> object:
     if request.placement is None:
         return PLAIN.glance(request.book, request.file, request.max_bytes, request.known_hash)
     return PLAIN.read(request.book, request.file, request.placement, request.max_bytes)
-
-
-def too_long(file: str, most: int) -> InputError:
-    return InputError(
-        f"{file} makes more than {most // 1_000_000} MB of passages.",
-        action="Split it, or raise BYTHEBOOK_MAX_FILE_MB.",
-    )
 
 
 if __name__ == "__main__":

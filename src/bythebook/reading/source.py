@@ -13,9 +13,15 @@ from functools import cached_property
 from pathlib import Path
 
 from bythebook.errors import InputError
-from bythebook.reading.converted import SourcePlace, Titled, toctrees
 from bythebook.reading.includes import Includes
-from bythebook.reading.readers import WITH_PICTURES, convert, suffix_of
+from bythebook.reading.readers import (
+    WITH_PICTURES,
+    Converted,
+    SourcePlace,
+    convert,
+    suffix_of,
+    toctrees,
+)
 
 # The line breaks markdown-it knows; str.splitlines() knows more and would shift every offset.
 LINE_BREAK = re.compile(r"\r\n|\n|\r")
@@ -30,21 +36,13 @@ PICTURES = 10
 SETTLED_NS = 2_000_000_000
 
 
-@dataclass(frozen=True, slots=False)
-class Source:
+@dataclass(frozen=True, kw_only=True)
+class Source(Converted):
     """Offsets everywhere count characters of `text`, which is the decoded file, unchanged but for
-    what it includes; of a file that is not Markdown it is what its reader made of it, and `places`
-    are where from. `contents` are titles that it gives to other pages, and their paths."""
+    what it includes; of a file that is not Markdown it is what its reader made of it."""
 
     path: str
-    text: str
     hash: str
-    places: tuple[SourcePlace, ...] = ()
-    clean: bool = False
-    chaptered: bool = False
-    language: str | None = None
-    problems: tuple[str, ...] = ()
-    contents: tuple[Titled, ...] = ()
 
     @cached_property
     def line_starts(self) -> list[int]:
@@ -78,20 +76,12 @@ def hash_text(text: str) -> str:
 
 def decode(path: str, data: bytes) -> Source:
     """The file's text, or an error that tells a person why it is none."""
-    if suffix_of(path):
-        file_hash = hash_bytes(data)
-        made = convert(path, data, file_hash)
-        return Source(
-            path=path,
-            text=made.text,
-            hash=file_hash,
-            places=made.places,
-            clean=made.clean,
-            chaptered=made.chaptered,
-            language=made.language,
-            problems=made.problems,
-            contents=made.contents,
-        )
+    file_hash = hash_bytes(data)
+    made = convert(path, data, file_hash) if suffix_of(path) else _markdown(path, data)
+    return Source(path=path, hash=file_hash, **vars(made))
+
+
+def _markdown(path: str, data: bytes) -> Converted:
     if b"\0" in data:
         raise InputError(
             f"{path} is not a text file.", action="Remove it from the book or save it as UTF-8."
@@ -102,19 +92,19 @@ def decode(path: str, data: bytes) -> Source:
         raise InputError(
             f"{path} is not valid UTF-8 (byte {problem.start}).", action="Save it as UTF-8."
         ) from problem
-    return Source(path=path, text=text, hash=hash_bytes(data), contents=toctrees(text))
+    return Converted(text, clean=False, contents=toctrees(text))
 
 
-def read_page_bytes(includes: Includes, path: str, max_bytes: int) -> tuple[bytes, bool]:
-    """The page with what it takes from other files, and whether it does."""
-    data = read_bytes(includes.root, path, max_bytes)
+def read_page_bytes(top: Path, root: Path, path: str, max_bytes: int) -> tuple[bytes, bool]:
+    """The page with what it takes from other files below `top`, and whether it does."""
+    data = read_bytes(root, path, max_bytes)
     if suffix_of(path) not in ("", ".rst"):
         return data, False
     try:
         text = data.decode("utf-8")
     except UnicodeDecodeError:
         return data, False  # whoever decodes it will say why
-    filled = includes.fill(path, text)
+    filled = Includes(top).fill(root / path, text)
     return (data, False) if filled is text else (filled.encode("utf-8"), True)
 
 

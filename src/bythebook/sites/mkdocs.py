@@ -12,7 +12,7 @@ from mkdocs.plugins import BasePlugin
 from mkdocs.structure.pages import Page
 
 from bythebook.errors import InputError
-from bythebook.sites.widget import (
+from bythebook.sites import (
     MODES,
     THEMES,
     check_together,

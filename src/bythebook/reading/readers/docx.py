@@ -6,9 +6,9 @@ import re
 from dataclasses import dataclass, field
 from typing import Literal
 
-from bythebook.reading.converted import Converted
+from bythebook.reading.readers import Converted
 from bythebook.reading.readers.markdown_writer import MarkdownWriter
-from bythebook.reading.readers.markup_tokens import MarkupToken, decoded, tokens
+from bythebook.reading.readers.markup_tokens import MarkupToken
 from bythebook.reading.readers.zip_archive import Archive
 
 Kind = Literal["title", "code", "quote", ""]
@@ -37,6 +37,8 @@ class Styles:
 
     def _line(self, style: str) -> list[Style]:
         """The style and those it is based on."""
+        if not style:
+            return []
         found: list[Style] = []
         while style in self.styles and len(found) < DEEPEST:
             found.append(self.styles[style])
@@ -45,14 +47,14 @@ class Styles:
         return found or [Style(name=re.sub(r"(?<=[a-z])(?=[A-Z0-9])", " ", style))]
 
     def level(self, style: str) -> int:
-        for own in self._line(style) if style else ():
+        for own in self._line(style):
             named = HEADING.fullmatch(own.name.strip())
             if named or own.level:
                 return int(named[1]) if named else own.level
         return 0
 
     def kind(self, style: str) -> Kind:
-        for own in self._line(style) if style else ():
+        for own in self._line(style):
             if TITLE.fullmatch(own.name.strip()):
                 return "title"
             if CODE.search(own.name):
@@ -62,17 +64,7 @@ class Styles:
         return ""
 
     def list_of(self, style: str) -> str:
-        return next((own.list_id for own in self._line(style) if own.list_id), "") if style else ""
-
-    def is_numbered(self, list_id: str, level: int) -> bool:
-        return level in self.numbered.get(list_id, set())
-
-    def has_headings(self, found: list[MarkupToken]) -> bool:
-        return any(
-            token.name == "pstyle" and self.level(token.attributes().get("val", "")) == 1
-            for token in found
-            if token.kind == "open"
-        )
+        return next((own.list_id for own in self._line(style) if own.list_id), "")
 
 
 def read_styles(archive: Archive) -> Styles:
@@ -108,10 +100,7 @@ def _read_lists(archive: Archive, styles: Styles) -> None:
         if token.name == "abstractnum":
             levels = abstract.setdefault(attributes.get("abstractnumid", ""), set())
         elif token.name == "lvl":
-            number = attributes.get("ilvl", "")
-            level = (
-                int(number) if number.isascii() and number.isdecimal() and len(number) < 3 else 0
-            )
+            level = _number(attributes.get("ilvl", ""))
         elif token.name == "numfmt" and value not in ("bullet", "none"):
             levels.add(level)
         elif token.name == "num":
@@ -121,8 +110,7 @@ def _read_lists(archive: Archive, styles: Styles) -> None:
 
 
 def _tags(archive: Archive, name: str) -> list[MarkupToken]:
-    content = decoded(archive.read_if_there(name))
-    return [token for token in tokens(content, xml=True) if token.kind == "open"]
+    return [token for token in archive.xml(name) if token.kind == "open"]
 
 
 DOCUMENT = "word/document.xml"
@@ -150,33 +138,27 @@ def read(data: bytes, path: str) -> Converted:
         if DOCUMENT not in archive.names:
             raise archive.damaged()
         styles = read_styles(archive)
-        found = list(tokens(decoded(archive.read(DOCUMENT)), xml=True))
+        found = list(archive.xml(DOCUMENT))
         title = _property(archive, "title")
         language = _property(archive, "language") or styles.language
     writer = MarkdownWriter(path)
-    walk = _Walk(writer, styles, _has_title(found, styles))
-    if not walk.titled and not styles.has_headings(found):
+    opened = (token for token in found if token.kind == "open" and token.name == "pstyle")
+    used = {token.attributes().get("val", "") for token in opened}
+    titled = any(styles.kind(style) == "title" for style in used)
+    if not titled and all(styles.level(style) != 1 for style in used):
         writer.heading(1, title)
-    walk.write(found)
+    _Walk(writer, styles, titled).write(found)
     return writer.finish(language=language)
 
 
 def _property(archive: Archive, name: str) -> str:
     inside = ""
-    for token in tokens(decoded(archive.read_if_there(PROPERTIES)), xml=True):
+    for token in archive.xml(PROPERTIES):
         if token.kind == "text" and inside == name and token.raw.strip():
             return " ".join(token.raw.split())
         if token.kind != "text":
             inside = token.name if token.kind == "open" else ""
     return ""
-
-
-def _has_title(found: list[MarkupToken], styles: Styles) -> bool:
-    return any(
-        token.name == "pstyle" and styles.kind(token.attributes().get("val", "")) == "title"
-        for token in found
-        if token.kind == "open"
-    )
 
 
 class _Walk:
@@ -247,9 +229,9 @@ class _Walk:
         elif name == "numid":
             paragraph.list_id = token.attributes().get("val", "")
         elif name == "ilvl":
-            paragraph.list_level = _number(token)
+            paragraph.list_level = _number(token.attributes().get("val", ""))
         elif name == "outlinelvl":
-            paragraph.level = _number(token) + 1
+            paragraph.level = _number(token.attributes().get("val", "")) + 1
         elif name == "rfonts" and self.in_run:
             paragraph.mono_runs += bool(MONO_FONT.search(token.attributes().get("ascii", "")))
 
@@ -276,30 +258,26 @@ class _Walk:
             self.code.append(raw.replace("\t", "    "))
             return
         self._close_code()
+        list_id = paragraph.list_id or self.styles.list_of(paragraph.style)
         level = paragraph.level if 1 <= paragraph.level <= 9 else self.styles.level(paragraph.style)
         if kind == "title":
             self.writer.heading(1, text)
         elif level:
             self.writer.heading(level + self.titled, text)
-        elif self._is_item(paragraph) and text:
-            depth = min(paragraph.list_level, 8)
-            self.writer.item(depth, self._mark(paragraph), text)
+        elif text and list_id not in ("", "0"):
+            mark = self._mark(list_id, paragraph.list_level)
+            self.writer.item(paragraph.list_level, mark, text)
         elif kind == "quote":
             self.writer.quote(text)
         else:
             self.writer.paragraph(text)
 
-    def _is_item(self, paragraph: _Paragraph) -> bool:
-        own = paragraph.list_id or self.styles.list_of(paragraph.style)
-        return own not in ("", "0")
-
-    def _mark(self, paragraph: _Paragraph) -> str:
-        own = paragraph.list_id or self.styles.list_of(paragraph.style)
-        if not self.styles.is_numbered(own, paragraph.list_level):
+    def _mark(self, list_id: str, level: int) -> str:
+        if level not in self.styles.numbered.get(list_id, ()):
             return "-"
-        key = (own, paragraph.list_level)
+        key = (list_id, level)
         self.numbers[key] = self.numbers.get(key, 0) + 1
-        for deeper in [k for k in self.numbers if k[0] == own and k[1] > paragraph.list_level]:
+        for deeper in [k for k in self.numbers if k[0] == list_id and k[1] > level]:
             del self.numbers[deeper]
         return f"{self.numbers[key]}."
 
@@ -317,6 +295,5 @@ class _Walk:
         self.writer.table(rows)
 
 
-def _number(token: MarkupToken) -> int:
-    value = token.attributes().get("val", "")
+def _number(value: str) -> int:
     return int(value) if value.isascii() and value.isdecimal() and len(value) < 3 else 0

@@ -8,10 +8,10 @@ from itertools import islice
 from urllib.parse import unquote
 
 from bythebook.errors import InputError
-from bythebook.reading.converted import Converted
-from bythebook.reading.readers.html_text import HEADINGS, HtmlText
+from bythebook.reading.readers import Converted
+from bythebook.reading.readers.html import HEADINGS, HtmlText
 from bythebook.reading.readers.markdown_writer import MarkdownWriter
-from bythebook.reading.readers.markup_tokens import MarkupToken, decoded, tokens
+from bythebook.reading.readers.markup_tokens import decoded, tokens
 from bythebook.reading.readers.zip_archive import Archive
 
 CONTAINER = "META-INF/container.xml"
@@ -53,7 +53,7 @@ def read(data: bytes, path: str) -> Converted:
 
 def _package(archive: Archive) -> _Package:
     name = ""
-    for token in tokens(decoded(archive.read_if_there(CONTAINER)), xml=True):
+    for token in archive.xml(CONTAINER):
         if token.kind == "open" and token.name == "rootfile":
             name = name or token.attributes().get("full-path", "")
     if name not in archive.names:
@@ -63,7 +63,7 @@ def _package(archive: Archive) -> _Package:
     spine: dict[str, None] = {}
     contents = ""
     inside = ""
-    for token in tokens(decoded(archive.read(name)), xml=True):
+    for token in archive.xml(name):
         if token.kind == "text":
             if inside in texts and not texts[inside]:
                 texts[inside] = " ".join(token.raw.split())
@@ -94,12 +94,10 @@ def _file(attributes: dict[str, str]) -> str:
 def _titles(archive: Archive, contents: str) -> dict[str, str]:
     """The first title that the table of contents gives each document."""
     titles: dict[str, str] = {}
-    if contents not in archive.names:
-        return titles
     folder = posixpath.dirname(contents)
     words: list[str] = []
     target = ""
-    for token in tokens(decoded(archive.read(contents)), xml=True):
+    for token in archive.xml(contents):
         if token.kind == "text":
             words.append(token.raw)
         elif token.kind == "open" and token.name == "a":  # the navigation of EPUB 3
@@ -121,13 +119,10 @@ def _keep(titles: dict[str, str], folder: str, target: str, words: list[str]) ->
 
 def _refuse_protected(archive: Archive, package: _Package) -> None:
     """Fonts may be disguised; text that is can't be read."""
-    for token in tokens(decoded(archive.read_if_there(ENCRYPTION)), xml=True):
-        if _is_reference(token) and unquote(token.attributes().get("uri", "")) in package.spine:
+    for token in archive.xml(ENCRYPTION):
+        is_reference = token.kind == "open" and token.name == "cipherreference"
+        if is_reference and unquote(token.attributes().get("uri", "")) in package.spine:
             raise InputError(
                 f"{archive.path} is protected against copying (DRM).",
                 action="Use an edition without protection.",
             )
-
-
-def _is_reference(token: MarkupToken) -> bool:
-    return token.kind == "open" and token.name == "cipherreference"

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 
 from bythebook.errors import InputError
-from bythebook.reading.converted import Converted, SourcePlace
+from bythebook.reading.readers import Converted, SourcePlace
 
 MAX_CHARACTERS = 20_000_000
 MAX_CELL = 2_000

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import codecs
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from html import unescape
+from itertools import accumulate
 from typing import Literal
 
 # A longer tag is read up to its first `>`, and after so many that don't end every one is.
@@ -22,6 +23,8 @@ ATTRIBUTE = re.compile(
     r"(?P<name>[^\s\"'<>/=]++)(?:\s*+=\s*+(?:\"(?P<a>[^\"]*)\"|'(?P<b>[^']*)'|(?P<c>[^\s\"'<>]++)))?"
 )
 DATA_ADDRESS = re.compile(r"data:[^\"'\s<>]{200,}+")
+# Main text that is a smaller share of the page than this is only a frame for a program.
+SMALL_SHARE = 0.2
 # Their content is no markup, and ends at their own closing tag only.
 RAW = frozenset({"script", "style", "textarea", "title", "iframe", "xmp"})
 VOID = frozenset("area base br col embed hr img input link meta param source track wbr".split())
@@ -108,6 +111,58 @@ def _made(closing: bool, name: str, rest: str) -> MarkupToken:
 def _after(text: str, ending: str, start: int) -> int:
     found = text.find(ending, start)
     return found + len(ending) if found >= 0 else len(text)
+
+
+def ends_of(found: Sequence[MarkupToken]) -> dict[int, int]:
+    """For each tag that is closed, where; one that is left open is closed by nothing."""
+    ends: dict[int, int] = {}
+    opened: dict[str, list[int]] = {}
+    for index, token in enumerate(found):
+        if token.kind == "open" and token.name not in VOID and not token.empty:
+            opened.setdefault(token.name, []).append(index)
+        elif token.kind == "close" and opened.get(token.name):
+            ends[opened[token.name].pop()] = index
+    return ends
+
+
+def title_of(found: Sequence[MarkupToken]) -> str:
+    return next(
+        (" ".join(t.raw.split()) for t in found if t.kind == "text" and t.name == "title"), ""
+    )
+
+
+def language_of(found: Sequence[MarkupToken]) -> str | None:
+    for token in found:
+        if token.kind == "open" and token.name == "html":
+            return token.attributes().get("lang")
+    return None
+
+
+def main_part(found: Sequence[MarkupToken]) -> tuple[int, int]:
+    """Where the main text begins and ends: `main`, the only `article`, else everything."""
+    ends = ends_of(found)
+    named = (start for start in ends if found[start].name == "main" or _says_main(found[start]))
+    wanted = [(start + 1, ends[start]) for start in named]
+    articles: list[tuple[int, int]] = []
+    behind = 0  # the last article, with those inside it
+    for index, token in enumerate(found):
+        if token.kind == "open" and token.name == "article" and index >= behind and not token.empty:
+            behind = ends.get(index, len(found))
+            articles += [(index + 1, behind)] if index in ends else []
+    candidates = wanted or (articles if len(articles) == 1 else [])
+    letters = list(accumulate((_letters(token) for token in found), initial=0))
+    best = max(candidates, key=lambda part: letters[part[1]] - letters[part[0]], default=(0, 0))
+    if letters[best[1]] - letters[best[0]] < SMALL_SHARE * letters[-1] or not candidates:
+        return 0, len(found)
+    return best
+
+
+def _says_main(token: MarkupToken) -> bool:
+    return "role" in token.raw and token.attributes().get("role") == "main"
+
+
+def _letters(token: MarkupToken) -> int:
+    return len(token.raw.strip()) if token.kind == "text" and not token.name else 0
 
 
 def decoded(data: bytes) -> str:

@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 from bythebook.errors import InputError
-from bythebook.reading.converted import Converted
+from bythebook.reading.readers import Converted
 from bythebook.reading.readers.markdown_writer import MarkdownWriter
 from bythebook.reading.readers.markup_tokens import decoded
 

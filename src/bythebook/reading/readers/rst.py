@@ -10,10 +10,10 @@ from docutils.core import publish_doctree
 from docutils.utils import SystemMessage
 
 from bythebook.errors import InputError
-from bythebook.reading.converted import Converted
+from bythebook.reading.readers import Converted
 from bythebook.reading.readers.markdown_writer import MarkdownWriter, code_span
 from bythebook.reading.readers.markup_tokens import decoded
-from bythebook.reading.readers.rst_names import Contents, know_names_of, know_sphinx_names
+from bythebook.reading.readers.rst_names import Contents, know_sphinx_names
 
 LEFT_OUT = (
     nodes.comment,
@@ -224,7 +224,6 @@ def read(data: bytes, path: str) -> Converted:
             action="Split the table, or remove the file from the book.",
         )
     know_sphinx_names()
-    know_names_of(text_of_file)
     writer = MarkdownWriter(path)
     writer.mark("")
     text = RstText(writer)

@@ -1,32 +1,23 @@
 """Names that Sphinx and its extensions add to reStructuredText, so that their text is read as text.
 
-What nobody knows is read by its shape: a directive is an entry with a name and what is said of it.
+What nobody knows is read by its shape: a role shows code, and a directive is an entry with a name
+and what is said of it.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
-from functools import cache
-from typing import Any, ClassVar, cast
+from typing import Any, ClassVar
 
 from docutils import nodes
 from docutils.parsers.rst import Directive, directives, roles
-from docutils.parsers.rst.languages import en as english
-from docutils.utils import new_document
+from docutils.parsers.rst.directives import directive as docutils_directive
+from docutils.parsers.rst.roles import role as docutils_role
 
-from bythebook.reading.converted import titled_entries
 from bythebook.reading.directives import SPHINX_CODE, SPHINX_SILENT
+from bythebook.reading.readers import titled_entries
 
-DOMAINS = ("", "py:", "c:", "cpp:", "js:", "std:", "rst:")
-OBJECTS = (
-    "func class meth mod attr data exc obj const any type member macro struct enum function method "
-    "module attribute exception variable var decorator property"
-).split()
-AS_CODE = (
-    "option envvar keyword program file kbd samp command makevar regexp mimetype token".split()
-)
-AS_TEXT = (
+TEXT_ROLES = (
     "ref doc term numref eq guilabel menuselection dfn download abbr newsgroup manpage cite issue "
     "any-text"
 ).split()
@@ -36,44 +27,31 @@ TITLED = "tab tab-item group-tab dropdown details card grid-item-card collapse".
 BOXES = "seealso versionadded versionchanged deprecated todo".split()
 # What an entry's options say to a reader.
 TOLD = {"type", "default", "required", "choices"}
-DIRECTIVE = re.compile(
-    r"^[ \t]*\.\.[ \t]+(?:\|[^|\n]+\|[ \t]+)?([A-Za-z][\w.:+-]*?)::(?=\s|$)", re.MULTILINE
-)
-ROLE = re.compile(r"(?<![\w`]):([A-Za-z][\w.:+-]{0,100}?):`")
 
 
-@cache
 def know_sphinx_names() -> None:
-    for name in (*OBJECTS, *AS_CODE):
-        for domain in DOMAINS:
-            roles.register_canonical_role(f"{domain}{name}", _shown_as(nodes.literal))
-    for name in AS_TEXT:
-        for domain in ("", "std:"):
-            roles.register_canonical_role(f"{domain}{name}", _shown_as(nodes.inline))
-    for name in SPHINX_CODE:
-        directives.register_directive(name, _Code)
-    for name in TITLED:
-        directives.register_directive(name, _Titled)
-    for name in (*SPHINX_SILENT, "literalinclude"):
-        directives.register_directive(name, _Nothing)
-    directives.register_directive("toctree", _Toctree)
-    for name in (*CONTENT_ONLY, *BOXES):
-        directives.register_directive(name, _Box)
-    for name in OBJECTS:
-        for domain in DOMAINS:
-            if domain or name in ("class", "function", "method", "exception", "attribute", "data"):
-                directives.register_directive(f"{domain}{name}", _Signature)
+    """Docutils looks every name up in these two functions, and Sphinx replaces them too."""
+    directives.directive = _directive
+    roles.role = _role
 
 
-def know_names_of(text: str) -> None:
-    """Directives and roles of extensions that nobody here has heard of."""
-    document, language = new_document(""), cast(Any, english)
-    for name in {found[1].lower() for found in DIRECTIVE.finditer(text)}:
-        if directives.directive(name, language, document)[0] is None:
-            directives.register_directive(name, _Signature)
-    for name in {found[1].lower() for found in ROLE.finditer(text)}:
-        if roles.role(name, language, 0, document.reporter)[0] is None:
-            roles.register_local_role(name, _shown_as(nodes.literal))
+def _directive(
+    directive_name: str, language_module: Any, document: Any
+) -> tuple[type[Directive], list[Any]]:
+    if own := DIRECTIVES.get(directive_name.lower()):
+        return own, []
+    found, messages = docutils_directive(directive_name, language_module, document)
+    return (found, messages) if found else (_Signature, [])
+
+
+def _role(
+    role_name: str, language_module: Any, lineno: int, reporter: Any
+) -> tuple[Any, list[Any]]:
+    found, messages = docutils_role(role_name, language_module, lineno, reporter)
+    if found:
+        return found, messages
+    is_text = role_name.lower().removeprefix("std:") in TEXT_ROLES
+    return _shown_as(nodes.inline if is_text else nodes.literal), []
 
 
 def _shown(text: str) -> str:
@@ -148,34 +126,45 @@ class _Box(_Nothing):
     """Text that is part of the page, with a line before it where it has one."""
 
     def run(self) -> list[nodes.Node]:
-        box = nodes.compound()
-        if self.name in BOXES:
-            box += nodes.paragraph("", " ".join([f"{self.name}:", *self.arguments]))
+        box = nodes.compound("", *self.heads())
         self.state.nested_parse(self.content, self.content_offset, box)
         return [box]
 
+    def heads(self) -> list[nodes.Node]:
+        if self.name not in BOXES:
+            return []
+        return [nodes.paragraph("", " ".join([f"{self.name}:", *self.arguments]))]
 
-class _Titled(_Nothing):
+    def inline(self, text: str) -> nodes.Node:
+        words, _ = self.state.inline_text(text, self.lineno)
+        return nodes.paragraph("", "", *words)
+
+
+class _Titled(_Box):
     """A tab or box: for whom its text is stands before it."""
 
-    def run(self) -> list[nodes.Node]:
-        box = nodes.compound()
-        if title := " ".join(self.arguments).strip():
-            inline, _ = self.state.inline_text(f"{title}:", self.lineno)
-            box += nodes.paragraph("", "", *inline)
-        self.state.nested_parse(self.content, self.content_offset, box)
-        return [box]
+    def heads(self) -> list[nodes.Node]:
+        title = " ".join(self.arguments).strip()
+        return [self.inline(f"{title}:")] if title else []
 
 
-class _Signature(_Nothing):
+class _Signature(_Box):
     """A function, class, option or setting that is described below its name."""
 
-    def run(self) -> list[nodes.Node]:
-        box = nodes.compound()
-        for line in "\n".join(self.arguments).splitlines():
-            box += nodes.paragraph("", "", nodes.literal("", line.strip()))
-        for name in sorted(TOLD & self.options.keys()):
-            inline, _ = self.state.inline_text(f"{name}: {self.options[name]}", self.lineno)
-            box += nodes.paragraph("", "", *inline)
-        self.state.nested_parse(self.content, self.content_offset, box)
-        return [box]
+    def heads(self) -> list[nodes.Node]:
+        lines = "\n".join(self.arguments).splitlines()
+        told = sorted(TOLD & self.options.keys())
+        return [
+            *(nodes.paragraph("", "", nodes.literal("", line.strip())) for line in lines),
+            *(self.inline(f"{name}: {self.options[name]}") for name in told),
+        ]
+
+
+DIRECTIVES: dict[str, type[Directive]] = {
+    **dict.fromkeys(SPHINX_CODE, _Code),
+    **dict.fromkeys(TITLED, _Titled),
+    **dict.fromkeys((*SPHINX_SILENT, "literalinclude"), _Nothing),
+    **dict.fromkeys((*CONTENT_ONLY, *BOXES), _Box),
+    "class": _Signature,
+    "toctree": _Toctree,
+}

@@ -5,9 +5,11 @@ from __future__ import annotations
 import io
 import zipfile
 import zlib
+from collections.abc import Iterator
 from typing import Self
 
 from bythebook.errors import InputError
+from bythebook.reading.readers.markup_tokens import MarkupToken, decoded, tokens
 
 MAX_ENTRIES = 20_000
 MAX_FILE = 50_000_000
@@ -61,8 +63,9 @@ class Archive:
         self.left -= len(content)
         return content
 
-    def read_if_there(self, name: str) -> bytes:
-        return self.read(name) if name in self.names else b""
+    def xml(self, name: str) -> Iterator[MarkupToken]:
+        """The tags and texts of a file in it; none if it is not there."""
+        return tokens(decoded(self.read(name) if name in self.names else b""), xml=True)
 
     def damaged(self) -> InputError:
         return InputError(

@@ -26,7 +26,7 @@ from bythebook.settings.chosen_model import (
     forget_choice,
     keep_choice,
 )
-from bythebook.sites.widget import checked_server, script_tag
+from bythebook.sites import checked_server, script_tag
 
 router = APIRouter(prefix="/admin", tags=["admin"])
 

@@ -3,27 +3,25 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 import pypdfium2
 import pypdfium2.raw as pdfium
 
 from bythebook.errors import InputError
-from bythebook.reading.converted import Converted
-from bythebook.reading.pdf.front_matter import without_listings
-from bythebook.reading.pdf.headings import (
+from bythebook.reading.readers import Converted
+from bythebook.reading.readers.markdown_writer import MarkdownWriter
+from bythebook.reading.readers.pdf.headings import (
     OutlineEntry,
     body_size,
     find_headings,
     find_title,
     still_printed,
 )
-from bythebook.reading.pdf.paragraphs import Flow, Vocabulary
-from bythebook.reading.pdf.rows import Row, in_reading_order, rows_of, without_margins
-from bythebook.reading.pdf.text_runs import read_text_runs
-from bythebook.reading.readers.markdown_writer import MarkdownWriter
+from bythebook.reading.readers.pdf.listings import without_listings
+from bythebook.reading.readers.pdf.paragraphs import Flow, Vocabulary
+from bythebook.reading.readers.pdf.rows import Row, in_reading_order, rows_of, without_margins
+from bythebook.reading.readers.pdf.text_runs import read_text_runs
 
 MAX_PAGES = 5_000
 MAX_OUTLINE = 20_000
@@ -38,7 +36,7 @@ def read(data: bytes, path: str) -> Converted:
         pages, heights, without_text = _pages(document, path)
         outline = _outline(document)
         metadata = document.get_metadata_value("Title")
-        language = pdfium_language(document)
+        language = _language(document)
     rows = [row for page in pages for row in page]
     _check_text(rows, without_text, len(pages), path)
     size = body_size(rows)
@@ -58,10 +56,9 @@ def read(data: bytes, path: str) -> Converted:
     return writer.finish(language=language, problems=problems, chaptered=True)
 
 
-@contextmanager
-def _opened(data: bytes, path: str) -> Iterator[Any]:
+def _opened(data: bytes, path: str) -> Any:
     try:
-        document = pypdfium2.PdfDocument(data)
+        return pypdfium2.PdfDocument(data)
     except pypdfium2.PdfiumError as problem:
         if problem.err_code == pdfium.FPDF_ERR_PASSWORD:
             raise InputError(
@@ -72,10 +69,6 @@ def _opened(data: bytes, path: str) -> Iterator[Any]:
             f"{path} is damaged or not a PDF file.",
             action="Save it again from its source, or try: qpdf in.pdf repaired.pdf",
         ) from problem
-    try:
-        yield document
-    finally:
-        document.close()
 
 
 def _pages(document: Any, path: str) -> tuple[list[list[Row]], list[float], list[int]]:
@@ -125,7 +118,7 @@ def _outline(document: Any) -> list[OutlineEntry]:
     return entries
 
 
-def pdfium_language(document: Any) -> str | None:
+def _language(document: Any) -> str | None:
     """What the file says of its language."""
     length = pdfium.FPDFCatalog_GetLanguage(document.raw, None, 0)
     if not 2 < length < 200:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from statistics import median
 
-from bythebook.reading.pdf.text_runs import SAME_LINE, TextRun
+from bythebook.reading.readers.pdf.text_runs import SAME_LINE, TextRun
 
 # A gap between columns is as wide as this; so many of them are tried on a page of so many rows.
 GUTTER = 6.0

@@ -8,9 +8,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from bythebook.reading.pdf.headings import LEADERS
-from bythebook.reading.pdf.rows import Row
-from bythebook.reading.pdf.text_runs import TextRun
+from bythebook.reading.readers.pdf.headings import LEADERS
+from bythebook.reading.readers.pdf.rows import Row
+from bythebook.reading.readers.pdf.text_runs import TextRun
 
 # Contents: so many lines at least that end in a page number, with so many others between two of
 # them (a title over several lines, the name of a part).

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from itertools import pairwise
 from statistics import median
 
-from bythebook.reading.pdf.headings import LEADERS, Heading
-from bythebook.reading.pdf.rows import Row
-from bythebook.reading.pdf.text_runs import TextRun
 from bythebook.reading.readers.markdown_writer import MarkdownWriter
+from bythebook.reading.readers.pdf.headings import LEADERS, Heading
+from bythebook.reading.readers.pdf.rows import Row
+from bythebook.reading.readers.pdf.text_runs import TextRun
 
 WORD = re.compile(r"[^\W\d_]+(?:[-‐][^\W\d_]+)*")
 # Read from the end of a line: from its beginning, each letter of a long word would be tried.

@@ -7,7 +7,7 @@ from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from bythebook.reading.pdf.rows import Row
+from bythebook.reading.readers.pdf.rows import Row
 
 LARGER = 1.12
 BODY_SHARE = 0.2
