@@ -184,3 +184,55 @@ def test_code_below_an_entry_s_name_stands_by_itself() -> None:
     unit = units_of(text)[-1]
     quotes = quotes_of(passage(text), [Reading(0, 0.9, (Evidence(unit.start, unit.end, 0.9),))])
     assert [(one.term, one.introduced) for one in quotes] == [(True, False), (False, False)]
+
+
+BODY = """There are a few ways to read the body:
+
+The body as bytes: `await request.body()`
+
+The body as a form: `await request.form()`
+
+The body as JSON: `await request.json()`
+
+Large bodies can be streamed.
+"""
+
+
+def _read(text: str, *scores: tuple[str, float, bool]) -> str:
+    units = units_of(text)
+    found = [
+        Evidence(unit.start, unit.end, score, faint)
+        for words, score, faint in scores
+        for unit in units
+        if words in unit.text
+    ]
+    return joined(quotes_of(passage(text), [Reading(0, 0.9, tuple(found))]))
+
+
+def test_parallel_lines_stand_or_fall_together() -> None:
+    shown = _read(BODY, ("as bytes", 0.29, True), ("a form", 0.37, False), ("as JSON", 0.2, True))
+    assert "request.body()" in shown and "request.json()" in shown
+    assert "streamed" not in shown
+
+
+def test_what_is_faint_alone_is_not_shown() -> None:
+    shown = _read(BODY, ("as bytes", 0.29, True), ("streamed", 0.5, False))
+    assert shown == "Large bodies can be streamed."
+
+
+def test_rows_of_a_table_stand_or_fall_together() -> None:
+    shown = _read(PORTS, ("8080", 0.4, False), ("9090", 0.2, True))
+    assert "readers" in shown and "admin" in shown and "database" not in shown
+
+
+def test_an_announcement_without_its_list_is_not_shown() -> None:
+    text = f"A class is frozen.\n\nThere are limits:\n\n- {'word ' * 200}\n"
+    assert "limits" not in _read(text, ("frozen", 0.9, False), ("limits", 0.5, False))
+
+
+def test_a_long_list_is_begun_behind_its_announcement() -> None:
+    items = "".join(
+        f"- Reason {n} is given in some twelve words or even more of them.\n" for n in range(30)
+    )
+    shown = _read(f"There are many reasons:\n\n{items}", ("many reasons", 0.9, False))
+    assert "Reason 0" in shown and "Reason 29" not in shown

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from booktext import WriteBook
 from bythebook.library import Library
-from bythebook.mcp.mcp_tools import lesson_text
+from bythebook.retrieval.neighbours import lesson_text
 from bythebook.settings import Settings
 
 

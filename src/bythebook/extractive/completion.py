@@ -67,7 +67,7 @@ def are_parallel(units: Sequence[Unit], place: int, beside: int) -> bool:
 
 
 def _is_alone(units: Sequence[Unit], place: int) -> bool:
-    around = units[max(place - 1, 0) : place] + units[place + 1 : place + 2]
+    around = (*units[max(place - 1, 0) : place], *units[place + 1 : place + 2])
     return all(unit.block != units[place].block for unit in around)
 
 
