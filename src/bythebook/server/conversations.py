@@ -104,21 +104,19 @@ class Conversations:
 
     async def check(self, caller: Caller, request: ChatRequest) -> ConversationQuestion:
         """Check what can be checked before anything is promised."""
-        thread = None
-        metadata = request.metadata.given()
-        if "session_id" in request.model_fields_set:
-            thread = await self.threads.load(request.session_id)
+        is_named = "session_id" in request.model_fields_set
+        thread = await self.threads.load(request.session_id) if is_named else None
         if thread is None:
-            book = await caller.book(self.assistant.library, request.book_id)
-            return ConversationQuestion(
-                request, book.book_id, caller.id, is_new=True, metadata=metadata
-            )
-        if not belongs_to(thread.metadata, caller):
+            book_id = (await caller.book(self.assistant.library, request.book_id)).book_id
+        elif not belongs_to(thread.metadata, caller):
             raise no_session(request.session_id)
-        book_id = thread.metadata["book_id"]
-        if request.book_id not in (None, book_id):
-            raise _about_another(book_id)
-        return ConversationQuestion(request, book_id, caller.id, is_new=False, metadata=metadata)
+        else:
+            book_id = thread.metadata["book_id"]
+            if request.book_id not in (None, book_id):
+                raise _about_another(book_id)
+        metadata = request.metadata.given()
+        is_new = thread is None
+        return ConversationQuestion(request, book_id, caller.id, is_new=is_new, metadata=metadata)
 
     async def stream(self, asked: ConversationQuestion) -> AsyncGenerator[Event]:
         """The events of a turn. The last one is a SavedAnswer, sent once the turn is in its
@@ -150,7 +148,12 @@ class Conversations:
                 await self.question_log.failed(asked, last.error, model, seconds)
                 yield last
         finally:
-            self._count(last, model, time.perf_counter() - started)
+            seconds = time.perf_counter() - started
+            if isinstance(last, Done):
+                self.metrics.answered(last.answer, seconds)
+            else:
+                outcome = "failed" if isinstance(last, Failed) else "cancelled"
+                self.metrics.turn(outcome, model, seconds)
 
     async def _answer(self, asked: ConversationQuestion, started: float) -> AsyncGenerator[Event]:
         request = asked.request
@@ -245,9 +248,3 @@ class Conversations:
                 if isinstance(event, SavedAnswer):
                     return event
         raise AssertionError("a stream ends with SavedAnswer or Failed")
-
-    def _count(self, last: Event | None, model: str, seconds: float) -> None:
-        if isinstance(last, Done):
-            self.metrics.answered(last.answer, seconds)
-        else:
-            self.metrics.turn("failed" if isinstance(last, Failed) else "cancelled", model, seconds)

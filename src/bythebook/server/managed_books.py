@@ -29,23 +29,27 @@ async def find_new_book(
     """The book that a request named: a folder or file below the books folder, or, if `elsewhere`
     is allowed, a web or git address."""
     if "://" in path:
-        return _elsewhere(path, book_id, elsewhere)
+        return find_elsewhere(path, book_id, allowed=elsewhere)
     return await asyncio.to_thread(_find, books_folder, path, book_id)
 
 
-def _elsewhere(path: str, book_id: str | None, allowed: bool) -> FolderSource:
+def find_elsewhere(
+    path: str, book_id: str | None, *, allowed: bool, field: str = "path"
+) -> FolderSource:
     """Only by HTTP: over SSH the service would show its own key to whom the request names."""
     if not allowed:
         raise _refused(
             "This service fetches no new books from elsewhere.",
             "Ingest it with `bythebook ingest` once, or unset BYTHEBOOK_FETCH_OVER_HTTP.",
+            field,
         )
     try:
         address = find_address(path)
     except InputError as problem:
-        raise _refused(problem.message, problem.action) from problem
+        raise _refused(problem.message, problem.action, field) from problem
     if address is None or (isinstance(address, Repository) and not address.is_web):
-        raise _refused("Only addresses with http or https are fetched.", "Give such an address.")
+        message = "Only addresses with http or https are fetched."
+        raise _refused(message, "Give such an address.", field)
     return FolderSource(book_id or check_book_id(address.book_id), address.text)
 
 
@@ -94,8 +98,8 @@ def folder_below(books_folder: Path, path: str) -> Path:
     return folder
 
 
-def _refused(message: str, action: str) -> InputError:
-    return InputError(message, action=action, details={"field": "path"})
+def _refused(message: str, action: str, field: str = "path") -> InputError:
+    return InputError(message, action=action, details={"field": field})
 
 
 async def rename_book(library: Library, book_id: str, title: str) -> BookInfo:

@@ -74,7 +74,7 @@ class CrossOrigin:
         if origin is None:
             await self.app(scope, receive, send)
             return
-        is_allowed = await self._is_allowed(scope, origin)
+        is_allowed = is_listed(origin, self.listed) or origin in await self._origins_of_keys(scope)
         if (
             is_allowed
             and scope["method"] == "OPTIONS"
@@ -95,9 +95,6 @@ class CrossOrigin:
             await send(message)
 
         await self.app(scope, receive, send_with_cors)
-
-    async def _is_allowed(self, scope: Scope, origin: str) -> bool:
-        return is_listed(origin, self.listed) or origin in await self._origins_of_keys(scope)
 
     async def _origins_of_keys(self, scope: Scope) -> frozenset[str]:
         service: Service = scope["app"].state.service

@@ -22,7 +22,7 @@ from bythebook.reading.slugs import humanise, natural_key
 from bythebook.server.auth import Admin, Serving
 from bythebook.server.caller import Caller, unknown_book
 from bythebook.server.error_responses import keyed
-from bythebook.server.managed_books import FolderSource, find_new_book, remove_page, rename_book
+from bythebook.server.managed_books import FolderSource, find_elsewhere, remove_page, rename_book
 from bythebook.server.routes.ingestion_routes import LOCATION
 from bythebook.server.service import Service
 from bythebook.sources import KINDS
@@ -227,7 +227,7 @@ async def add(
     else:
         if caller.is_bound:
             raise _not_for_some()
-        source = await _elsewhere(request.address, request.book_id, service)
+        source = _elsewhere(request.address, request.book_id, service)
         book = await _known(service, source.book_id)
         if book is not None and book.source != source.place:
             raise _taken(source.book_id)
@@ -326,21 +326,15 @@ async def _uploaded(book_id: str | None, service: Service, caller: Caller) -> Fo
     return FolderSource(book_id, uploads.folder(book_id))
 
 
-async def _elsewhere(address: str, book_id: str | None, service: Service) -> FolderSource:
+def _elsewhere(address: str, book_id: str | None, service: Service) -> FolderSource:
     if "://" not in address:
         raise InputError(
             "This is no address of a web site or git repository.",
             action="Give one that begins with https://.",
             details={"field": "address"},
         )
-    try:
-        return await find_new_book(
-            None, address, book_id, elsewhere=service.settings.fetch_over_http
-        )
-    except InputError as problem:
-        raise InputError(
-            problem.message, action=problem.action, details={"field": "address"}
-        ) from problem
+    allowed = service.settings.fetch_over_http
+    return find_elsewhere(address, book_id, allowed=allowed, field="address")
 
 
 def _kind(book: BookInfo, service: Service) -> Origin:
