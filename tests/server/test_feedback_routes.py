@@ -191,7 +191,7 @@ async def test_a_database_that_hangs_does_not_hold_the_note_up(
     monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    monkeypatch.setattr(question_log, "PATIENCE", 0.05)
+    monkeypatch.setattr(question_log, "TIMEOUT_SECONDS", 0.05)
     writer = sqlite3.connect(own_database.partition(":///")[2], isolation_level=None)
     writer.execute("BEGIN IMMEDIATE")
     asking = asyncio.create_task(up.ask(QUESTION))

@@ -74,13 +74,13 @@ async def serving(**settings: Any) -> AsyncIterator[Service]:
 
 @pytest.fixture(autouse=True)
 def _a_busy_machine_is_not_a_sick_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(health, "LONGEST", 60.0)
+    monkeypatch.setattr(health, "TIMEOUT_SECONDS", 60.0)
     monkeypatch.setattr("bythebook.agent.language_model.CHECK_SECONDS", 60.0)
 
 
 @pytest.fixture
 def always_asks(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(health, "KEPT_SECONDS", 0.0)
+    monkeypatch.setattr(health, "CACHE_SECONDS", 0.0)
 
 
 class ModelList:
@@ -152,7 +152,7 @@ async def test_all_is_well_with_a_new_home() -> None:
 async def test_many_who_ask_are_told_by_one_check_that_is_kept(
     models: ModelList, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(health, "KEPT_SECONDS", 1000.0)
+    monkeypatch.setattr(health, "CACHE_SECONDS", 1000.0)
     async with serving(openai_base_url=models.url) as service:
         found = await asyncio.gather(*(service.health.check(service) for _ in range(50)))
         assert await service.health.check(service) is found[0]
@@ -252,7 +252,7 @@ async def test_what_hangs_is_down_and_the_rest_is_told(
         assert (await service.health.check(service)).status == "ok"
         models.go_on.clear()
         with monkeypatch.context() as patch:
-            patch.setattr(health, "LONGEST", 0.5)
+            patch.setattr(health, "TIMEOUT_SECONDS", 0.5)
             found = await service.health.check(service)
         hanging = found.dependencies["language_model"]
         assert (hanging.status, hanging.message) == (
@@ -311,7 +311,7 @@ async def test_an_index_that_opens_slowly_is_not_broken_off(
 ) -> None:
     async with serving(home=home) as service:
         with monkeypatch.context() as patch:
-            patch.setattr(health, "LONGEST", 0.0)
+            patch.setattr(health, "TIMEOUT_SECONDS", 0.0)
             found = await service.health.check(service)
         assert found.dependencies["index"].status == "down"
         assert (await service.health.check(service)).status == "ok"

@@ -21,8 +21,8 @@ from bythebook.server.platforms.dialects import (
     Dialect,
     DiscordMarkdown,
     Mrkdwn,
+    in_dialect,
     web_address,
-    written,
 )
 from bythebook.server.platforms.discord import Discord, content_of
 from bythebook.server.platforms.reply_text import length, render_outcome
@@ -145,9 +145,9 @@ def _unquoted(text: str) -> str:
     ],
 )
 def test_markdown_in_other_marks(text: str, in_mrkdwn: str, in_markdown: str | None) -> None:
-    assert written(text, Mrkdwn()) == in_mrkdwn
+    assert in_dialect(text, Mrkdwn()) == in_mrkdwn
     if in_markdown is not None:
-        assert written(text, DiscordMarkdown()) == in_markdown
+        assert in_dialect(text, DiscordMarkdown()) == in_markdown
 
 
 def test_a_long_answer_is_cut_at_a_sentence_with_a_link_on() -> None:

@@ -19,7 +19,7 @@ from bythebook.settings import Settings
 
 
 @dataclass(frozen=True)
-class Answered:
+class BackendAnswer:
     """An answer; `answer_id` names it for feedback where it was noted."""
 
     answer: Answer
@@ -42,7 +42,7 @@ class Backend(Protocol):
     async def books(self) -> list[BookInfo]:
         """The client's books."""
 
-    async def ask(self, question: str, book: BookInfo) -> Answered:
+    async def ask(self, question: str, book: BookInfo) -> BackendAnswer:
         """The answer to a question by itself; what went wrong is raised."""
 
     def searched(self) -> None:
@@ -92,9 +92,9 @@ class LocalBackend:
         async with self.library() as library:
             return await library.books()
 
-    async def ask(self, question: str, book: BookInfo) -> Answered:
+    async def ask(self, question: str, book: BookInfo) -> BackendAnswer:
         async with self._assistant() as assistant:
-            return Answered(await assistant.ask(question, book_id=book.book_id))
+            return BackendAnswer(await assistant.ask(question, book_id=book.book_id))
 
     @asynccontextmanager
     async def library(self) -> AsyncIterator[Library]:

@@ -8,7 +8,7 @@ from typing import Any, Self
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
-from bythebook.mcp.backend import Answered, Backend, find_book
+from bythebook.mcp.backend import Backend, BackendAnswer, find_book
 from bythebook.models.answer import ABOUT_STATUS, CitationEntry, Status
 from bythebook.models.chat_messages import Question
 from bythebook.models.chunk import Uuid
@@ -119,7 +119,7 @@ class AskResult(BaseModel):
     answer_id: str | None
 
     @classmethod
-    def of(cls, book_id: str, answered: Answered) -> Self:
+    def of(cls, book_id: str, answered: BackendAnswer) -> Self:
         answer = answered.answer
         entries = [(CitationEntry.of(cited), cited.label) for cited in answer.citations]
         return cls(

@@ -21,7 +21,7 @@ from bythebook.errors import BookError, KeyRefused, NotAllowed, TooManyRequests
 from bythebook.models.key import ApiKey, Scope
 from bythebook.server.body import has_body
 from bythebook.server.caller import Caller, address_of, is_own_address
-from bythebook.server.error_responses import answer_problem, is_for_completions, note_problem
+from bythebook.server.error_responses import answer_problem, is_for_completions, log_problem
 from bythebook.server.origins import is_from_page_of, is_listed, listed_origins
 from bythebook.server.rate import Rate
 from bythebook.server.service import Service, service_of
@@ -196,7 +196,7 @@ class KeyMiddleware:
                 caller = await admit(request, scope["app"].state.service, scopes)
                 request.state.admitted = scopes, caller
             except BookError as problem:
-                note_problem(problem)
+                log_problem(problem)
                 await answer_problem(problem, scope)(scope, receive, send)
                 return
         await self.app(scope, receive, send)

@@ -16,7 +16,7 @@ from bythebook.suggestions import suggest
 logger = logging.getLogger(__name__)
 
 # Seconds that a reader waits for questions of books that nobody has asked for yet.
-PATIENCE = 1.5
+TIMEOUT_SECONDS = 1.5
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ class CatalogCache:
         async with self._updating:
             found = [await self._cached(info) for info in infos]
         if tasks := [known.suggesting for known in found]:
-            await asyncio.wait(tasks, timeout=PATIENCE)
+            await asyncio.wait(tasks, timeout=TIMEOUT_SECONDS)
         return [
             CatalogEntry(info, known.facets, _result(known.suggesting))
             for info, known in zip(infos, found, strict=True)

@@ -224,7 +224,7 @@ class Conversations:
             raise
         finally:
             if answer_id is not None and not is_kept:
-                await self.question_log.take_back(answer_id)
+                await self.question_log.retract(answer_id)
         return SavedAnswer(answer, answer_id if is_kept else None, nearest)
 
     async def _thread(self, asked: ConversationQuestion) -> Thread | None:

@@ -83,7 +83,7 @@ EXAMPLE: dict[str, Any] = {
 }
 # Any request may meet these.
 ALWAYS = (408, 413, 431, 503, 507)
-WHY = {
+DESCRIPTIONS = {
     400: "A field or parameter can't be used; `details.field` names it.",
     401: "The key is missing, wrong, expired or revoked.",
     403: "The key is valid, but not for this.",
@@ -130,7 +130,7 @@ class Problem(BaseModel):
 def problems(*statuses: int, model: type[BaseModel] = Problem) -> dict[int | str, dict[str, Any]]:
     """What a route may answer besides its result, for its documentation."""
     return {
-        status: {"model": model, "description": WHY[status]}
+        status: {"model": model, "description": DESCRIPTIONS[status]}
         for status in sorted({*statuses, *ALWAYS})
     }
 
@@ -162,7 +162,7 @@ def answer_problem(
     return JSONResponse(body, status, sent)
 
 
-def note_problem(error: BookError) -> None:
+def log_problem(error: BookError) -> None:
     """What the caller can't mend is told to the operator."""
     if error.http_status >= HTTPStatus.INTERNAL_SERVER_ERROR:
         logger.warning("A request failed: %s", error.message, extra={"error": error.code})
@@ -180,7 +180,7 @@ def handle_problems(app: FastAPI, routes: Sequence[BaseRoute]) -> None:
 
     async def on_book_error(request: Request, error: Exception) -> Response:
         assert isinstance(error, BookError)
-        note_problem(error)
+        log_problem(error)
         return answer_problem(error, request.scope)
 
     async def on_invalid(request: Request, error: Exception) -> Response:

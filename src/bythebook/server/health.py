@@ -25,9 +25,9 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 VITAL = ("database", "index", "embedder")
-LONGEST = 3.0
+TIMEOUT_SECONDS = 3.0
 # Anyone may ask, so the parts are not asked more often than this.
-KEPT_SECONDS = 2.0
+CACHE_SECONDS = 2.0
 # An embedding service takes money for every word.
 PAID_FOR_SECONDS = 30.0
 STARTED = time.monotonic()
@@ -49,7 +49,7 @@ class HealthWatch:
 
     async def check(self, service: Service) -> Health:
         """How the service is doing, at most two seconds ago."""
-        if self._found and time.monotonic() - self._found_at < KEPT_SECONDS:
+        if self._found and time.monotonic() - self._found_at < CACHE_SECONDS:
             return self._found
         if self._asking is None or self._asking.done():
             self._asking = asyncio.create_task(self._ask_all(service))
@@ -84,7 +84,7 @@ class HealthWatch:
         started = time.perf_counter()
         task = self._task(name, check, service)
         # Not waited for any longer than this, not even until it has noticed that it is cancelled.
-        done, _ = await asyncio.wait({task}, timeout=LONGEST)
+        done, _ = await asyncio.wait({task}, timeout=TIMEOUT_SECONDS)
         latency = _since(started)
         why: Exception | str
         try:
@@ -94,7 +94,7 @@ class HealthWatch:
                 return answer
             if name != "index":
                 task.cancel()
-            why = message = f"It did not answer within {LONGEST:g} seconds."
+            why = message = f"It did not answer within {TIMEOUT_SECONDS:g} seconds."
         except (BookError, SQLAlchemyError) as problem:
             why, message = problem, "It can't be reached or used; see the log."
             # A database's own words name hosts and users, which are not for every caller's eyes.

@@ -76,7 +76,7 @@ class IngestWorker:
                 self._pulls[waiting.job_id] = True
                 return waiting
             if others and not push:
-                raise _second(others[-1])
+                raise _already_queued(others[-1])
             job = await self.jobs.queue(source.book_id, mode, str(source.place))
             self._pulls[job.job_id] = push
             self.waiting += 1
@@ -147,7 +147,7 @@ class IngestWorker:
             await bring_up_to_date(job.source or "", settings)
 
 
-def _second(job: IngestionJob) -> BusyError:
+def _already_queued(job: IngestionJob) -> BusyError:
     return BusyError(
         f"Job {job.job_id} for {job.book_id} is {job.status} already.",
         action=f"Wait until it ends; `GET /ingestion/status/{job.job_id}` tells.",

@@ -68,7 +68,7 @@ def _find(books_folder: Path | None, path: str, book_id: str | None) -> FolderSo
         raise _refused(problem.message, problem.action) from problem
 
 
-def is_called(books_folder: Path, source: FolderSource) -> bool:
+def is_named_after(books_folder: Path, source: FolderSource) -> bool:
     """Whether it lies right in the books folder under the book's own name. What the folder says
     of itself does not count: its author may name any book."""
     place = source.place

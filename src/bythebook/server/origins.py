@@ -19,7 +19,7 @@ logger = logging.getLogger(__name__)
 
 ANY = "*"
 # Seconds that a request waits to hear whether its site is known.
-PATIENCE = 2.0
+TIMEOUT_SECONDS = 2.0
 PREFLIGHT = {
     "Access-Control-Allow-Methods": "GET, POST, DELETE",
     "Access-Control-Allow-Headers": "Authorization, Content-Type, X-API-Key, X-Request-ID",
@@ -99,7 +99,7 @@ class CrossOrigin:
     async def _origins_of_keys(self, scope: Scope) -> frozenset[str]:
         service: Service = scope["app"].state.service
         try:
-            async with asyncio.timeout(PATIENCE):
+            async with asyncio.timeout(TIMEOUT_SECONDS):
                 self._of_keys = await service.keys.origins()
         except (BookError, TimeoutError) as problem:
             # Those known last, so that their pages can at least read what is wrong.

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 # Seconds that an answer waits for its note, or for what is near a question that was refused.
-PATIENCE = 2.0
+TIMEOUT_SECONDS = 2.0
 
 
 class QuestionLog:
@@ -73,7 +73,7 @@ class QuestionLog:
                 milliseconds=round(seconds * 1000),
             )
 
-    async def take_back(self, answer_id: str) -> None:
+    async def retract(self, answer_id: str) -> None:
         """The session is gone, and with it all that is noted of it."""
         await self._try(self.questions.forget(answer_id))
 
@@ -97,7 +97,7 @@ class QuestionLog:
         task = asyncio.create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._ended)
-        await asyncio.wait({task}, timeout=PATIENCE)
+        await asyncio.wait({task}, timeout=TIMEOUT_SECONDS)
         if not task.done():
             task.cancel()
             logger.warning("The question could not be saved: it took too long")
@@ -134,7 +134,7 @@ async def nearest_passages(
             limit=MAX_NEAREST,
             **asked.request.filters.model_dump(),
         )
-        async with asyncio.timeout(PATIENCE):
+        async with asyncio.timeout(TIMEOUT_SECONDS):
             return (await library.search(query)).passages
     except ValidationError:
         return ()  # too short to be searched for

@@ -34,7 +34,7 @@ from bythebook.workers.shared_worker import check_shared
 logger = logging.getLogger(__name__)
 
 # How many times in an idle period the service looks for what to put away.
-LOOKS = 12
+TIDY_ROUNDS = 12
 
 
 @dataclass(frozen=True)
@@ -143,4 +143,4 @@ async def _tidy(service: Service) -> None:
             logger.warning("Old conversations and questions can't be put away: %s", problem)
         except Exception:
             logger.exception("Old conversations and questions can't be put away")
-        await asyncio.sleep(idle.total_seconds() / LOOKS)
+        await asyncio.sleep(idle.total_seconds() / TIDY_ROUNDS)

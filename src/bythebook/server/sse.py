@@ -64,7 +64,7 @@ class EventStream(Response):
             {"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers}
         )
         try:
-            await _first_of(self._write(send), _until_gone(receive))
+            await _until_first(self._write(send), _until_disconnect(receive))
         except TimeoutError:
             logger.info("A client took nothing for %g seconds; its stream was ended", SEND_TIMEOUT)
 
@@ -105,15 +105,15 @@ class EventStream(Response):
 
 async def while_connected(request: Request, work: Awaitable[T]) -> T | None:
     """The result of the work; None, and the work is cancelled, when the client leaves first."""
-    return await _first_of(work, _until_gone(request.receive))
+    return await _until_first(work, _until_disconnect(request.receive))
 
 
-async def _until_gone(receive: Receive) -> None:
+async def _until_disconnect(receive: Receive) -> None:
     while (await receive())["type"] != "http.disconnect":
         pass
 
 
-async def _first_of(work: Awaitable[T], leaving: Awaitable[None]) -> T | None:
+async def _until_first(work: Awaitable[T], leaving: Awaitable[None]) -> T | None:
     working = asyncio.ensure_future(work)
     watching = asyncio.ensure_future(leaving)
     try:

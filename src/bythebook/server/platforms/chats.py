@@ -93,7 +93,7 @@ def book_of(setting: str, channel: str) -> str | None:
     return default
 
 
-class NotTaken(Exception):
+class NotDelivered(Exception):
     """The platform did not take a message. `reason` holds no address and no secret."""
 
     def __init__(self, reason: str, *, may_again: bool, wait: float | None = None) -> None:
@@ -103,9 +103,9 @@ class NotTaken(Exception):
         self.wait = wait
 
 
-def refused(status: int, retry_after: str | None, reason: str) -> NotTaken:
+def delivery_error(status: int, retry_after: str | None, reason: str) -> NotDelivered:
     """What an HTTP status says: too many and failing may be tried again, all else may not."""
-    return NotTaken(
+    return NotDelivered(
         f"{reason} (status {status})",
         may_again=status == 429 or status >= 500,
         wait=_seconds(retry_after),
@@ -117,7 +117,7 @@ async def deliver(platform: str, send: Callable[[], Awaitable[None]]) -> None:
     for attempt in range(ATTEMPTS):
         try:
             return await send()
-        except NotTaken as problem:
+        except NotDelivered as problem:
             pause = FIRST_WAIT * 2**attempt if problem.wait is None else problem.wait
             is_last = attempt == ATTEMPTS - 1
             if is_last or not problem.may_again or pause > LONGEST_WAIT:
@@ -152,7 +152,7 @@ class Chats:
 
     async def take(self, question: PlatformQuestion, reply: SendReply) -> bool:
         """Whether it is new: what the platform sends again is answered once. `reply` raises
-        NotTaken where the platform does not take it."""
+        NotDelivered where the platform does not take it."""
         self._check_room()
         try:
             noted = await self._deliveries.note(question.platform, question.delivery.encode())

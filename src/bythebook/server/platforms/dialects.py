@@ -47,7 +47,7 @@ class Dialect(ABC):
         """A line whose first sign is nothing but itself."""
         return written
 
-    def harmless(self, written: str) -> str:
+    def without_mentions(self, written: str) -> str:
         """The last step over a whole message: nobody is called by it."""
         return CALLS_EVERYBODY.sub(f"@{ZERO_WIDTH}", written)
 
@@ -114,8 +114,8 @@ class DiscordMarkdown(Dialect):
     def line_start(self, written: str) -> str:
         return AT_START.sub(lambda sign: _before_last(sign[0]), written)
 
-    def harmless(self, written: str) -> str:
-        return CALLS.sub(f"<{ZERO_WIDTH}", super().harmless(written))
+    def without_mentions(self, written: str) -> str:
+        return CALLS.sub(f"<{ZERO_WIDTH}", super().without_mentions(written))
 
 
 def _escaped(text: str) -> str:
@@ -134,7 +134,7 @@ INDENT = "    "
 MARKERS = {NUMBERS: frozenset(range(1000))}
 
 
-def written(text: str, dialect: Dialect) -> str:
+def in_dialect(text: str, dialect: Dialect) -> str:
     """The text in the marks of the platform; those it does not know are left out."""
     clean = NOT_TEXT.sub("\ufffd", text.replace("\r\n", "\n").replace("\r", "\n"))
     root = SyntaxTreeNode(markdown().parse(clean, dict(MARKERS)))

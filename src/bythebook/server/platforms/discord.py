@@ -14,9 +14,9 @@ from pydantic import BaseModel, Field
 from bythebook.models.chunk import now
 from bythebook.server.platforms.chats import (
     SECONDS_TO_ANSWER,
-    NotTaken,
+    NotDelivered,
     PlatformQuestion,
-    refused,
+    delivery_error,
 )
 from bythebook.server.platforms.dialects import DiscordMarkdown
 from bythebook.server.platforms.reply_text import SEPARATOR, Reply, ReplyLimits, parts_of, shortened
@@ -146,10 +146,10 @@ class Discord:
         except httpx.HTTPError as problem:
             # Not `from` the cause: its words can name the address, and that has the token.
             reason = f"there is no connection ({type(problem).__name__})"
-            raise NotTaken(reason, may_again=True) from None
+            raise NotDelivered(reason, may_again=True) from None
         if not response.is_success:
             reason = "it did not take the message"
-            raise refused(response.status_code, response.headers.get("Retry-After"), reason)
+            raise delivery_error(response.status_code, response.headers.get("Retry-After"), reason)
 
 
 def content_of(question: str, message: Reply) -> str:

@@ -9,7 +9,7 @@ from bythebook.errors import BookError, Overloaded
 from bythebook.models.answer import Answer
 from bythebook.models.passage import ConfidenceLevel, label_of
 from bythebook.server.conversations import SavedAnswer
-from bythebook.server.platforms.dialects import Dialect, web_address, written
+from bythebook.server.platforms.dialects import Dialect, in_dialect, web_address
 
 # As on the page; a refusal speaks for itself.
 CONFIDENCE: dict[ConfidenceLevel, str] = {
@@ -99,13 +99,13 @@ def _left(room: ReplyLimits, *others: str) -> int:
 
 
 def _body(answer: Answer, dialect: Dialect, room: int) -> str:
-    whole = dialect.harmless(written(answer.text, dialect))
+    whole = dialect.without_mentions(in_dialect(answer.text, dialect))
     if 0 < length(whole) <= room:
         return whole
     for number, sentence in reversed([*enumerate(answer.sentences)][:-1]):
         ending = _read_on(answer, answer.sentences[number + 1].citations, dialect)
-        part = written(answer.text[: sentence.end], dialect)
-        cut = dialect.harmless(f"{part}{SEPARATOR}{ending}")
+        part = in_dialect(answer.text[: sentence.end], dialect)
+        cut = dialect.without_mentions(f"{part}{SEPARATOR}{ending}")
         if part and length(cut) <= room:
             return cut
     return _fitting(answer.text, dialect, room)
@@ -127,8 +127,8 @@ def _fitting(text: str, dialect: Dialect, room: int, *, is_plain: bool = False) 
         part = text[:take]
         if take < len(text):
             part = (part.rpartition(" ")[0] or part) + CUT
-        shown = dialect.text(part) if is_plain else written(part, dialect)
-        shown = dialect.harmless(shown)
+        shown = dialect.text(part) if is_plain else in_dialect(part, dialect)
+        shown = dialect.without_mentions(shown)
         if length(shown) <= room:
             return shown or CUT
         take = min(take - 1, take * room // length(shown))
@@ -152,7 +152,7 @@ def _source(label: str, url: str, dialect: Dialect, number: str = "") -> str:
     marker = dialect.text(number) if number else ""
     target = web_address(url)
     shown = dialect.link(label, target) if target else dialect.text(label)
-    return dialect.harmless(marker + shown)
+    return dialect.without_mentions(marker + shown)
 
 
 def parts_of(message: Reply) -> Iterator[str]:

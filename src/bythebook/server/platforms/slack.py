@@ -15,9 +15,9 @@ from slack_sdk.web.async_client import AsyncWebClient
 
 from bythebook.server.platforms.chats import (
     SECONDS_TO_ANSWER,
-    NotTaken,
+    NotDelivered,
     PlatformQuestion,
-    refused,
+    delivery_error,
 )
 from bythebook.server.platforms.dialects import Mrkdwn
 from bythebook.server.platforms.reply_text import Reply, ReplyLimits, parts_of
@@ -140,11 +140,11 @@ class Slack:
                 unfurl_media=False,
             )
         except SlackApiError as problem:
-            raise _not_taken(problem) from None
+            raise _not_delivered(problem) from None
         except (SlackClientError, aiohttp.ClientError, TimeoutError, OSError) as problem:
             # Not `from` the cause: its words name the address.
             reason = f"there is no connection ({type(problem).__name__})"
-            raise NotTaken(reason, may_again=True) from None
+            raise NotDelivered(reason, may_again=True) from None
 
 
 def blocks_of(message: Reply) -> list[dict[str, Any]]:
@@ -161,14 +161,16 @@ def _mrkdwn(text: str) -> dict[str, Any]:
     return {"type": "mrkdwn", "text": text, "verbatim": True}
 
 
-def _not_taken(problem: SlackApiError) -> NotTaken:
+def _not_delivered(problem: SlackApiError) -> NotDelivered:
     """Slack gives its reason in the body, whatever the status; the SDK may hold either."""
     response: Any = problem.response
     data = getattr(response, "data", None)
     code = data.get("error") if isinstance(data, dict) else None
     status = getattr(response, "status_code", None) or getattr(response, "status", None)
     status = CODES.get(str(code), status or 500)
-    return refused(status, response.headers.get("Retry-After"), f"it says {str(code)[:80]!r}")
+    return delivery_error(
+        status, response.headers.get("Retry-After"), f"it says {str(code)[:80]!r}"
+    )
 
 
 def _is_utf8(body: bytes) -> bool:

@@ -176,11 +176,9 @@ async def _serializer(
 async def _stream(request: Request, service: Serving, asked: ConversationQuestion) -> EventStream:
     serializer = await _serializer(request, service, asked)
 
-    async def written() -> AsyncGenerator[bytes]:
+    async def lines() -> AsyncGenerator[bytes]:
         async with aclosing(service.conversations.stream(asked)) as events:
             async for event in events:
                 yield serializer.to_sse(event)
 
-    return EventStream(
-        written(), service.settings.heartbeat, {"X-Session-ID": serializer.session_id}
-    )
+    return EventStream(lines(), service.settings.heartbeat, {"X-Session-ID": serializer.session_id})

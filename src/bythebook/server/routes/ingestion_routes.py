@@ -17,7 +17,7 @@ from bythebook.models.values import BOOK_ID, IngestionMode
 from bythebook.server.auth import Admin, Serving
 from bythebook.server.caller import Caller
 from bythebook.server.error_responses import keyed, problems
-from bythebook.server.managed_books import FolderSource, find_new_book, is_called
+from bythebook.server.managed_books import FolderSource, find_new_book, is_named_after
 from bythebook.server.service import Service
 from bythebook.server.webhook import Deliveries, Push, check_signature, origin_of, read_push
 
@@ -104,7 +104,7 @@ async def trigger(
     if request.path is not None:
         await service.library.sources.allow(source.book_id, str(source.place))
     job = await service.worker.submit(source, request.mode)
-    response.headers["Location"] = _place(job)
+    response.headers["Location"] = _job_address(job)
     return job
 
 
@@ -187,7 +187,7 @@ async def webhook(
     if ignored:
         return WebhookReply(status="ignored", reason=ignored)
     queued = await _take_push(service, book_id, body, push)
-    headers = {"Location": _place(queued)}
+    headers = {"Location": _job_address(queued)}
     return JSONResponse(queued.model_dump(mode="json"), 202, headers)
 
 
@@ -246,7 +246,7 @@ async def _is_theirs(caller: Caller, service: Service, source: FolderSource) -> 
         return False
     top = service.settings.books_folder
     return await service.library.sources.has(source.book_id, str(source.place)) or (
-        top is not None and is_called(top, source)
+        top is not None and is_named_after(top, source)
     )
 
 
@@ -259,5 +259,5 @@ def _not_theirs() -> NotAllowed:
     )
 
 
-def _place(job: IngestionJob) -> str:
+def _job_address(job: IngestionJob) -> str:
     return f"/ingestion/status/{job.job_id}"
