@@ -7,7 +7,6 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 from fastapi import FastAPI
-from fastapi.routing import APIRoute
 
 from bythebook import __version__
 from bythebook.server.auth import KeyMiddleware
@@ -80,7 +79,7 @@ def make_app(settings: Settings, service: Service | None = None) -> FastAPI:
         docs_url=None,
         redoc_url=None,
         lifespan=lifespan,
-        generate_unique_id_function=_operation_id,
+        generate_unique_id_function=lambda route: route.name,
         redirect_slashes=False,
     )
     app.state.service = service
@@ -111,7 +110,3 @@ def _openapi(app: FastAPI) -> dict[str, Any]:
             document["components"]["schemas"].pop(model, None)
     assert app.openapi_schema is not None
     return app.openapi_schema
-
-
-def _operation_id(route: APIRoute) -> str:
-    return route.name

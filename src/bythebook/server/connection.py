@@ -117,10 +117,13 @@ class Connection(HttpToolsProtocol):
         self._unread_timer: asyncio.TimerHandle | None = None
 
     @property
+    def _is_answering(self) -> bool:
+        return self.cycle is not None and not self.cycle.response_complete
+
+    @property
     def _is_busy(self) -> bool:
         """Whether a whole request is being answered."""
-        is_answering = self.cycle is not None and not self.cycle.response_complete
-        return is_answering and (bool(self.pipeline) or self._reading != "body")
+        return self._is_answering and (bool(self.pipeline) or self._reading != "body")
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
@@ -328,13 +331,12 @@ class Connection(HttpToolsProtocol):
     def _write_error(self, problem: BookError, status: int | None = None) -> bool:
         """Answer the request that is being received with an error. Returns whether there was one
         without an answer."""
-        is_answering = self.cycle is not None and not self.cycle.response_complete
         has_begun = self._reading == "body" or self._overhead > 0
         is_answered = self._reading == "body" and self.cycle.response_started
         may_answer = has_begun and not is_answered and not self._is_busy and not self._refused
         if may_answer and not self.transport.is_closing():
             self.transport.write(self._response(problem, status))
-        if is_answering:
+        if self._is_answering:
             # Nothing more may be written, and the rest of the body never comes.
             self.cycle.disconnected = True
             self.cycle.message_event.set()

@@ -90,7 +90,9 @@ class HealthWatch:
         try:
             if done:
                 answer = task.result() or Dependency(status="ok", latency_ms=latency)
-                self._note_up(name)
+                if name in self._down:
+                    self._down.remove(name)
+                    logger.info("%s is back", name, extra={"dependency": name})
                 return answer
             if name != "index":
                 task.cancel()
@@ -103,7 +105,9 @@ class HealthWatch:
         except Exception as problem:
             logger.exception("The check of %s failed", name)
             why, message = problem, "The check itself failed; see the log."
-        self._note_down(name, why)
+        if name not in self._down:
+            self._down.add(name)
+            logger.warning("%s is down: %s", name, why, extra={"dependency": name})
         return Dependency(status="down", latency_ms=latency, message=message)
 
     def _task(self, name: str, check: Check, service: Service) -> asyncio.Task[Dependency | None]:
@@ -124,16 +128,6 @@ class HealthWatch:
         if isinstance(embedder, RemoteEmbedder):
             self._paid_at = time.monotonic()
         return None
-
-    def _note_down(self, name: str, why: Exception | str) -> None:
-        if name not in self._down:
-            self._down.add(name)
-            logger.warning("%s is down: %s", name, why, extra={"dependency": name})
-
-    def _note_up(self, name: str) -> None:
-        if name in self._down:
-            self._down.remove(name)
-            logger.info("%s is back", name, extra={"dependency": name})
 
 
 async def _database(service: Service) -> None:

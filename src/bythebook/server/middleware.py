@@ -152,7 +152,8 @@ class ConcurrencyLimit:
         self.counts = counts
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http" or _is_exempt(scope["path"]):
+        is_exempt = scope["type"] != "http" or scope["path"].startswith(FILES)
+        if is_exempt or scope["path"] in EXEMPT:
             await self.app(scope, receive, send)
             return
         if self.slots.used >= self.slots.max_requests:
@@ -167,7 +168,3 @@ class ConcurrencyLimit:
             await self.app(scope, receive, send)
         finally:
             self.slots.used -= self.counts
-
-
-def _is_exempt(path: str) -> bool:
-    return path in EXEMPT or path.startswith(FILES)

@@ -76,7 +76,14 @@ class RateLimits:
         self.guesses = settings.key_guesses
         self._pool = _pool(settings.redis_url.get_secret_value()) if settings.redis_url else None
         self._storage: MemoryStorage | RedisStorage = (
-            _redis_storage(self._pool) if self._pool else MemoryStorage()
+            RedisStorage(
+                "redis://",
+                implementation="redispy",
+                key_prefix="bythebook",
+                connection_pool=self._pool,  # type: ignore[arg-type]
+            )
+            if self._pool
+            else MemoryStorage()
         )
         self._latest = 0.0
         self._window = MovingWindowRateLimiter(self._storage)
@@ -169,15 +176,6 @@ def _pool(url: str) -> BlockingConnectionPool:
             action="Give one such as redis://:password@host:6379/0.",
         ) from None
     return pool
-
-
-def _redis_storage(pool: BlockingConnectionPool) -> RedisStorage:
-    return RedisStorage(
-        "redis://",
-        implementation="redispy",
-        key_prefix="bythebook",
-        connection_pool=pool,  # type: ignore[arg-type]
-    )
 
 
 @contextlib.contextmanager

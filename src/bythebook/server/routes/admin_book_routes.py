@@ -226,7 +226,10 @@ async def add(
         source = await _uploaded(request.book_id, service, caller)
     else:
         if caller.is_bound:
-            raise _not_for_some()
+            raise NotAllowed(
+                "This key is for certain books, and a new one is none of them.",
+                action="Use an admin's key for all books.",
+            )
         source = _elsewhere(request.address, request.book_id, service)
         book = await _known(service, source.book_id)
         if book is not None and book.source != source.place:
@@ -351,11 +354,4 @@ def _taken(book_id: str) -> BusyError:
         f"There is a book {book_id} already, which is read from elsewhere.",
         action="Give another id, or remove that book first.",
         details={"field": "book_id"},
-    )
-
-
-def _not_for_some() -> NotAllowed:
-    return NotAllowed(
-        "This key is for certain books, and a new one is none of them.",
-        action="Use an admin's key for all books.",
     )

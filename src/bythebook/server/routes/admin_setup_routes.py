@@ -219,10 +219,7 @@ async def test(service: Serving, caller: Admin, request: ModelChoice | None = No
     async with _testing:
         report = DoctorReport()
         await examine_model(report, service.library, await _question(service), settings)
-    checks = [
-        ModelCheck(name=one.name, ok=one.ok, message=one.message, action=one.action)
-        for one in report.checks
-    ]
+    checks = [ModelCheck.model_validate(one, from_attributes=True) for one in report.checks]
     return ModelTest(ok=all(one.ok for one in checks), checks=checks)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from fastapi import APIRouter, FastAPI, Request, Response
 from starlette.types import Receive, Scope, Send
@@ -89,12 +89,8 @@ async def running_mcp(app: FastAPI) -> AsyncIterator[None]:
 
     from bythebook.mcp.mcp_server import make_server
 
-    manager = StreamableHTTPSessionManager(make_server(_backend_of), stateless=True)
+    server = make_server(lambda context: context.request.scope["state"]["backend"])
+    manager = StreamableHTTPSessionManager(server, stateless=True)
     async with manager.run():
         app.state.mcp = manager
         yield
-
-
-def _backend_of(context: Any) -> CallerBackend:
-    backend: CallerBackend = context.request.scope["state"]["backend"]
-    return backend

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import AsyncGenerator, Iterator, Sequence
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal, Self
 
@@ -23,6 +23,7 @@ from bythebook.models.search_messages import SearchQuery
 from bythebook.models.values import HARDWARE_TIERS, new_id
 from bythebook.retrieval.calibration import assess
 from bythebook.server.auth import Chatter, Guest, Serving
+from bythebook.server.caller import Caller
 from bythebook.server.conversations import ConversationQuestion, SavedAnswer
 from bythebook.server.error_responses import CompletionProblem, keyed
 from bythebook.server.examples import BOOK
@@ -124,7 +125,10 @@ async def chat_completions(
     book, raw = await _wanted(service, caller, wanted.model)
     if raw:
         return await _passages(service, book, wanted)
-    asked = _asked(service, caller, book, wanted)
+    history = wanted.history(service.settings.history_turns, service.settings.refusal)
+    asked = ConversationQuestion(
+        _question(wanted), book.book_id, caller.id, is_new=True, history=history
+    )
     writer = CompletionWriter(book.book_id, wanted.wants_usage)
     if wanted.stream:
         return EventStream(_stream(service, asked, writer), service.settings.heartbeat, {})
@@ -145,14 +149,11 @@ async def list_models(service: Serving, caller: Guest) -> BookModels:
     """A book is a model; its id is the book's."""
     own = await caller.books(service.library)
     listed = [BookModel.of(book) for book in own]
-    try:
-        book = await _book(service, caller, DEFAULT_MODEL)
-    except (BookNotFound, InputError):
-        return BookModels(data=[*listed, *(one.raw() for one in listed)])
-    if book.book_id != DEFAULT_MODEL:
-        listed.insert(0, BookModel.of(book, DEFAULT_MODEL))
-    listed += [one.raw() for one in listed]
-    return BookModels(data=listed)
+    with suppress(BookNotFound, InputError):
+        book, _ = await _wanted(service, caller, DEFAULT_MODEL)
+        if book.book_id != DEFAULT_MODEL:
+            listed.insert(0, BookModel.of(book, DEFAULT_MODEL))
+    return BookModels(data=[*listed, *(one.raw() for one in listed)])
 
 
 @router.get(
@@ -172,11 +173,21 @@ async def get_model(
     )
 
 
-async def _wanted(service: Serving, caller: Chatter, model: str) -> tuple[BookInfo, bool]:
+async def _wanted(service: Serving, caller: Caller, model: str) -> tuple[BookInfo, bool]:
     """The book, and whether only its passages are wanted. A book's own id comes first."""
     known = {book.book_id for book in await service.library.books()}
     raw = model.endswith(SUFFIX) and model not in known
-    return await _book(service, caller, model.removesuffix(SUFFIX) if raw else model), raw
+    name = model.removesuffix(SUFFIX) if raw else model
+    book_id = None if name == DEFAULT_MODEL and name not in known else name
+    try:
+        return await caller.book(service.library, book_id), raw
+    except (BookNotFound, InputError) as problem:
+        action = problem.action
+        if isinstance(problem, BookNotFound) and book_id is not None:
+            action = "`GET /v1/models` lists the books."
+        elif isinstance(problem, InputError) and book_id is None:
+            action = "Name one of them as `model`."
+        raise type(problem)(problem.message, action=action, details={"field": "model"}) from problem
 
 
 async def _passages(service: Serving, book: BookInfo, wanted: CompletionRequest) -> Any:
@@ -233,29 +244,6 @@ def _shown_passages(passages: Sequence[Passage], book: BookInfo) -> tuple[str, C
     )
     text = text or f"No passage of {book.title} fits this question."
     return text, CompletionDetails(annotations, verdict, tokens=0)
-
-
-async def _book(service: Serving, caller: Chatter, model: str) -> BookInfo:
-    known = {book.book_id for book in await service.library.books()}
-    book_id = None if model == DEFAULT_MODEL and model not in known else model
-    try:
-        return await caller.book(service.library, book_id)
-    except (BookNotFound, InputError) as problem:
-        is_unknown = isinstance(problem, BookNotFound) and book_id is not None
-        action = "`GET /v1/models` lists the books." if is_unknown else problem.action
-        if isinstance(problem, InputError) and book_id is None:
-            action = "Name one of them as `model`."
-        raise type(problem)(problem.message, action=action, details={"field": "model"}) from problem
-
-
-def _asked(
-    service: Serving, caller: Chatter, book: BookInfo, wanted: CompletionRequest
-) -> ConversationQuestion:
-    settings = service.settings
-    history = wanted.history(settings.history_turns, settings.refusal)
-    return ConversationQuestion(
-        _question(wanted), book.book_id, caller.id, is_new=True, history=history
-    )
 
 
 def _question(wanted: CompletionRequest) -> ChatRequest:

@@ -7,7 +7,7 @@ from typing import Annotated
 from fastapi import APIRouter, Path, Query, Response
 from pydantic import BaseModel
 
-from bythebook.models.conversation import ConversationState, ConversationThread, ThreadMessage
+from bythebook.models.conversation import ConversationState, ConversationThread
 from bythebook.models.values import UtcDatetime, Uuid4
 from bythebook.server.auth import Chatter, Serving
 from bythebook.server.caller import Caller
@@ -64,7 +64,14 @@ async def history(
     if thread is None or not belongs_to(thread.metadata, caller):
         raise no_session(session_id)
     if html:
-        thread.messages = [_with_html(message) for message in thread.messages]
+        thread.messages = [
+            message
+            if message.role == "user"
+            else message.model_copy(
+                update={"html": answer_html(message.content, message.citations)}
+            )
+            for message in thread.messages
+        ]
     return thread
 
 
@@ -100,12 +107,6 @@ async def delete(service: Serving, caller: Chatter, session_id: SessionId) -> Re
     if not await service.threads.delete(session_id):
         raise no_session(session_id)
     return Response(status_code=204)
-
-
-def _with_html(message: ThreadMessage) -> ThreadMessage:
-    if message.role == "user":
-        return message
-    return message.model_copy(update={"html": answer_html(message.content, message.citations)})
 
 
 async def _own(service: Service, caller: Caller, session_id: str) -> Thread:
