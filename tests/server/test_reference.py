@@ -197,14 +197,6 @@ def test_every_link_leads_to_a_heading(which: str, request: pytest.FixtureReques
     assert links <= set(anchors(markdown))
 
 
-def test_a_model_named_like_a_group_of_routes_gets_its_own_anchor() -> None:
-    document = small_app().openapi()
-    document["components"]["schemas"]["Asking"] = {"type": "object"}
-    markdown = reference(document)
-    assert "- [Asking](#asking)" in markdown
-    assert {"asking", "asking-1"} <= set(anchors(markdown))
-
-
 class Structure(HTMLParser):
     """What the page is made of."""
 

@@ -94,14 +94,15 @@ async def test_a_job_that_nobody_told_of_is_found(
 
 async def test_jobs_run_one_after_the_other(watched: Watched, tmp_path: Path) -> None:
     made = [await watched.submit(book(tmp_path, name)) for name in ("one", "two", "three")]
-    assert [job.status for job in made] == ["queued"] * 3 and watched.worker.waiting == 3
+    assert [job.status for job in made] == ["queued"] * 3
+    assert await watched.worker.count_waiting() == 3
     await watched.worker.start()
     done = [await watched.next() for _ in made]
     assert [job.job_id for job in done] == [job.job_id for job in made]
     assert [job.status for job in done] == ["completed"] * 3
     for before, after in pairwise(done):
         assert before.completed_at and before.completed_at <= after.started_at
-    assert watched.worker.waiting == 0
+    assert await watched.worker.count_waiting() == 0
     later = await watched.submit(book(tmp_path, "four"))
     assert (await watched.next()).job_id == later.job_id
 
@@ -237,7 +238,8 @@ async def test_a_push_during_an_ingest_is_followed_by_exactly_one_more(
     async with library.locks.writing("one"):
         await library.job_table.start("one", "incremental", str(folder))
         pushes = await asyncio.gather(*(watched.submit(folder, push=True) for _ in range(5)))
-        assert len({job.job_id for job in pushes}) == 1 and watched.worker.waiting == 1
+        assert len({job.job_id for job in pushes}) == 1
+        assert await watched.worker.count_waiting() == 1
         await watched.worker.start()
         await watched.submit(book(tmp_path, "two"))
         assert (await watched.next()).book_id == "two", (

@@ -35,7 +35,6 @@ class IngestWorker:
         self.library = library
         self.on_ended = on_ended
         self.jobs = library.job_table
-        self.waiting = 0
         self.running: int | None = None
         self._wake = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
@@ -79,15 +78,15 @@ class IngestWorker:
                 raise _already_queued(others[-1])
             job = await self.jobs.queue(source.book_id, mode, str(source.place))
             self._pulls[job.job_id] = push
-            self.waiting += 1
         self._wake.set()
         return job
 
     async def count_waiting(self) -> int:
-        """Jobs that wait their turn; of those that others take the database knows."""
-        if self.library.settings.workers == "queue":
-            return len(await self.jobs.list(limit=None, statuses=["queued"]))
-        return self.waiting
+        """Jobs that wait their turn."""
+        return len(await self._queued())
+
+    async def _queued(self) -> list[IngestionJob]:
+        return await self.jobs.list(limit=None, statuses=["queued"])
 
     async def _work(self) -> None:
         while True:
@@ -107,11 +106,9 @@ class IngestWorker:
 
     async def _run_next(self) -> float:
         """Run the oldest job whose book nobody writes; tells when to look again."""
-        queued = await self.jobs.list(limit=None, statuses=["queued"])
-        self.waiting = len(queued)
+        queued = await self._queued()
         for job in reversed(queued):
             if not await self.library.locks.is_writing(job.book_id):
-                self.waiting -= 1
                 await self._run(job)
                 return 0
         return BUSY_PAUSE if queued else IDLE_PAUSE

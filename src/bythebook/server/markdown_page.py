@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
-from collections import Counter
 from html import escape
 from itertools import pairwise
 
@@ -62,16 +61,9 @@ PAGE_POLICY = (
 )
 
 
-class PageAnchors:
-    """The names GitHub gives to headings, in their order."""
-
-    def __init__(self) -> None:
-        self._used: Counter[str] = Counter()
-
-    def next(self, heading: str) -> str:
-        name = re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
-        self._used[name] += 1
-        return name if self._used[name] == 1 else f"{name}-{self._used[name] - 1}"
+def anchor(heading: str) -> str:
+    """The name that GitHub gives to a heading."""
+    return re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
 
 
 def page(markdown: str) -> str:
@@ -100,12 +92,11 @@ def page(markdown: str) -> str:
 
 def _name_headings(tokens: list[Token]) -> str:
     """Give headings their anchors; returns the first one's text."""
-    anchors = PageAnchors()
     title = ""
     for token, inline in pairwise(tokens):
         if token.type == "heading_open":
             text = "".join(child.content for child in inline.children or [])
-            token.attrSet("id", anchors.next(text))
+            token.attrSet("id", anchor(text))
             title = title or text
     return title
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 from urllib.parse import quote
 
-from bythebook.server.markdown_page import PageAnchors
+from bythebook.server.markdown_page import anchor
 
 Schema = dict[str, Any]
 
@@ -43,7 +43,6 @@ class Reference:
             if model := _model_name(_json_schema(route.get("requestBody", {}))):
                 self.bodies.setdefault(model, name)
         self.sent = self._reachable(set(self.bodies))
-        self.anchors = self._anchors()
         self.errors = self._shared_errors()
 
     def parts(self) -> Iterator[str]:
@@ -67,18 +66,6 @@ class Reference:
         for routes in self.routes.values():
             yield from routes
 
-    def _anchors(self) -> dict[str, str]:
-        anchors = PageAnchors()
-        anchors.next(self.title)
-        anchors.next("Contents")
-        found: dict[str, str] = {}
-        for tag, routes in self.routes.items():
-            found[f"#{tag}"] = anchors.next(tag)
-            found.update({name: anchors.next(name) for name, _ in routes})
-        found["#errors"] = anchors.next("Errors")
-        found["#models"] = anchors.next("Models")
-        return found | {name: anchors.next(name) for name in sorted(self.models)}
-
     def _reachable(self, names: set[str]) -> set[str]:
         """These models and all that are within them."""
         found: set[str] = set()
@@ -89,11 +76,11 @@ class Reference:
 
     def _contents(self) -> Iterator[str]:
         for tag, routes in self.routes.items():
-            yield f"- [{tag.capitalize()}](#{self.anchors[f'#{tag}']})"
+            yield f"- [{tag.capitalize()}](#{anchor(tag)})"
             for name, route in routes:
-                yield f"  - [`{name}`](#{self.anchors[name]}) {route.get('summary', '')}".rstrip()
-        yield f"- [Errors](#{self.anchors['#errors']})"
-        yield f"- [Models](#{self.anchors['#models']})"
+                yield f"  - [`{name}`](#{anchor(name)}) {route.get('summary', '')}".rstrip()
+        yield "- [Errors](#errors)"
+        yield "- [Models](#models)"
 
     def _route(self, name: str, route: Schema) -> Iterator[str]:
         if summary := route.get("summary"):
@@ -130,7 +117,7 @@ class Reference:
         yield self._linked(model.get("description", ""))
         if name in self.bodies:
             route = self.bodies[name]
-            yield f"Its fields are told with [`{route}`](#{self.anchors[route]})."
+            yield f"Its fields are told with [`{route}`](#{anchor(route)})."
         elif model.get("properties"):
             yield self._fields(model, sent=name in self.sent)
         else:
@@ -157,7 +144,7 @@ class Reference:
                 own.append(row)
         yield _table(("Status", "Body", "About"), own)
         if shared:
-            yield f"[Errors](#{self.anchors['#errors']}): {', '.join(sorted(shared))}."
+            yield f"[Errors](#errors): {', '.join(sorted(shared))}."
 
     def _response(self, status: str, response: Schema) -> tuple[str, str, str]:
         kinds = [
@@ -235,7 +222,7 @@ class Reference:
     def _type(self, schema: Schema) -> str:
         """A type in words, with its bounds and links to models."""
         if model := _model_name(schema):
-            return f"[`{model}`](#{self.anchors[model]})"
+            return f"[`{model}`](#{anchor(model)})"
         if "const" in schema:
             return f"`{json.dumps(schema['const'])}`"
         if "enum" in schema:
@@ -258,8 +245,7 @@ class Reference:
         """Models that a text names in code lead to where they are told."""
 
         def link(found: re.Match[str]) -> str:
-            anchor = self.anchors.get(found[1]) if found[1] in self.models else None
-            return f"[{found[0]}](#{anchor})" if anchor else found[0]
+            return f"[{found[0]}](#{anchor(found[1])})" if found[1] in self.models else found[0]
 
         return re.sub(r"`([^`\n]+)`", link, text.strip())
 
