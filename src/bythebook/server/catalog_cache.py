@@ -7,42 +7,68 @@ import logging
 from dataclasses import dataclass
 from typing import Any
 
+from pydantic import BaseModel, ConfigDict, Field
+
 from bythebook.errors import BookError
 from bythebook.ingestion.points import book_filter
 from bythebook.library import Library
 from bythebook.models.chunk import BookInfo
+from bythebook.models.values import HardwareTier, ProficiencyLevel, TeachingLayer
 from bythebook.suggestions import suggest
 
 logger = logging.getLogger(__name__)
 
 # Seconds that a reader waits for questions of books that nobody has asked for yet.
 TIMEOUT_SECONDS = 1.5
+EXAMPLE: dict[str, Any] = {
+    "book_id": "physical-ai-robotics",
+    "title": "Physical AI and Humanoid Robotics",
+    "language": "en",
+    "chunks": 214,
+    "files": 52,
+    "base_url": "https://physical-ai.example/docs",
+    "modules": [{"id": "ros2", "title": "The Robotic Nervous System"}],
+    "hardware_tiers": [1, 2, 3],
+    "proficiency_levels": ["A2", "B1"],
+    "layers": ["L1", "L2"],
+    "suggestions": ["What is a URDF?", "How do I write a launch file?"],
+}
 
 
-@dataclass(frozen=True)
-class Facets:
-    """Values that occur in a book, in their order; modules with their titles."""
+class Module(BaseModel):
+    """A part of a book; `id` is what `module_filter` takes."""
 
-    modules: tuple[tuple[str, str], ...] = ()
-    hardware_tiers: tuple[int, ...] = ()
-    proficiency_levels: tuple[str, ...] = ()
-    layers: tuple[str, ...] = ()
+    id: str
+    title: str
 
 
-@dataclass(frozen=True)
-class CatalogEntry:
-    """A book, what it can be narrowed down to, and questions to begin with."""
+class ShownBook(BaseModel):
+    """A book and what it can be narrowed down to: values that occur in it. `hardware_tiers`,
+    `proficiency_levels` and `layers` are empty where all pages have the same."""
 
-    info: BookInfo
-    facets: Facets
-    suggestions: tuple[str, ...]
+    model_config = ConfigDict(json_schema_extra={"example": EXAMPLE})
+
+    book_id: str
+    title: str
+    language: str
+    chunks: int = Field(ge=0, description="Passages in the index.")
+    files: int = Field(ge=0)
+    base_url: str | None = Field(description="Address that the book's pages stand under.")
+    modules: list[Module]
+    hardware_tiers: list[HardwareTier]
+    proficiency_levels: list[ProficiencyLevel]
+    layers: list[TeachingLayer]
+    suggestions: list[str] = Field(
+        max_length=6, description="Questions to begin with, which the book answers."
+    )
 
 
 @dataclass
 class _CachedBook:
     state: object
-    facets: Facets
-    suggesting: asyncio.Task[tuple[str, ...]]
+    # Values that occur in it, by the names that they have in a ShownBook.
+    facets: dict[str, list[Any]]
+    suggesting: asyncio.Task[list[str]]
 
 
 class CatalogCache:
@@ -63,14 +89,23 @@ class CatalogCache:
         await asyncio.gather(*tasks, return_exceptions=True)
         self._known.clear()
 
-    async def books(self, infos: list[BookInfo]) -> list[CatalogEntry]:
+    async def books(self, infos: list[BookInfo]) -> list[ShownBook]:
         """These books. Suggestions that take too long are left out this time."""
         async with self._updating:
             found = [await self._cached(info) for info in infos]
         if tasks := [known.suggesting for known in found]:
             await asyncio.wait(tasks, timeout=TIMEOUT_SECONDS)
         return [
-            CatalogEntry(info, known.facets, _result(known.suggesting))
+            ShownBook(
+                book_id=info.book_id,
+                title=info.title,
+                language=info.language,
+                chunks=info.total_chunks,
+                files=info.total_files,
+                base_url=info.base_url or None,
+                suggestions=_result(known.suggesting),
+                **known.facets,
+            )
             for info, known in zip(infos, found, strict=True)
         ]
 
@@ -96,10 +131,10 @@ class CatalogCache:
         self._known[book.book_id] = _CachedBook(state, facets, suggesting)
         return self._known[book.book_id]
 
-    async def _suggest(self, book: BookInfo) -> tuple[str, ...]:
+    async def _suggest(self, book: BookInfo) -> list[str]:
         async with self._one_at_a_time:
             try:
-                return await suggest(self.library, book)
+                return list(await suggest(self.library, book))
             except BookError as problem:
                 logger.warning("No questions for %s can be suggested: %s", book.book_id, problem)
                 raise
@@ -107,27 +142,26 @@ class CatalogCache:
                 logger.exception("No questions for %s can be suggested", book.book_id)
                 raise
 
-    async def _facets(self, book_id: str) -> Facets:
+    async def _facets(self, book_id: str) -> dict[str, list[Any]]:
         """From the index, which counts the values of its fields without reading passages."""
         store = await self.library.store()
-        in_book = book_filter(book_id)
 
         async def values(field: str) -> list[Any]:
-            return sorted(await store.facet(field, in_book))
+            return sorted(await store.facet(field, book_filter(book_id)))
 
-        async def choices(field: str) -> tuple[Any, ...]:
+        async def choices(field: str) -> list[Any]:
             """A book that is no course has the same default on every page: nothing to choose."""
             found = await values(field)
-            return tuple(found) if len(found) > 1 else ()
+            return found if len(found) > 1 else []
 
         present = set(await values("module"))
         titles = await self.library.known.module_titles(book_id)
-        return Facets(
-            modules=tuple(each for each in titles.items() if each[0] in present),
-            hardware_tiers=await choices("hardware_tier"),
-            proficiency_levels=await choices("proficiency_level"),
-            layers=await choices("layer"),
-        )
+        return {
+            "modules": [Module(id=id, title=titles[id]) for id in titles if id in present],
+            "hardware_tiers": await choices("hardware_tier"),
+            "proficiency_levels": await choices("proficiency_level"),
+            "layers": await choices("layer"),
+        }
 
 
 def _state(book: BookInfo) -> object:
@@ -144,5 +178,5 @@ def _has_failed(task: asyncio.Task[Any]) -> bool:
     return task.done() and (task.cancelled() or task.exception() is not None)
 
 
-def _result(task: asyncio.Task[tuple[str, ...]]) -> tuple[str, ...]:
-    return task.result() if task.done() and not _has_failed(task) else ()
+def _result(task: asyncio.Task[list[str]]) -> list[str]:
+    return task.result() if task.done() and not _has_failed(task) else []

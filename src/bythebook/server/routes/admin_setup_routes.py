@@ -313,5 +313,5 @@ async def _question(service: Service) -> tuple[str, str] | None:
     """A book, and a question that it answers."""
     for book in await service.catalog_cache.books(await service.library.books()):
         if book.suggestions:
-            return book.info.book_id, book.suggestions[0]
+            return book.book_id, book.suggestions[0]
     return None
