@@ -24,13 +24,14 @@ from bythebook.library import Library
 from bythebook.models.service_health import Dependency, Health, Info
 from bythebook.questions import Questions
 from bythebook.server import health
+from bythebook.server.caller import Caller
 from bythebook.server.catalog_cache import CatalogCache
 from bythebook.server.conversations import Conversations
 from bythebook.server.ingest_worker import IngestWorker
 from bythebook.server.metrics import Metrics
 from bythebook.server.platforms.chats import Chats, Platforms
 from bythebook.server.rate import RateLimits
-from bythebook.server.routes.operation_routes import make_info
+from bythebook.server.routes.operation_routes import info
 from bythebook.server.service import Service
 from bythebook.settings import Settings
 from bythebook.threads import Threads
@@ -426,8 +427,9 @@ async def test_info_names_the_books_of_the_caller_only(home: Path, write_book: W
         book = write_book({"a.md": "# Tides\n\nThe moon pulls the sea."})
         for name in ("tides", "moons"):
             await service.library.ingest(book, book_id=name)
-        everything = await make_info(service, lambda _book: True)
-        little = await make_info(service, lambda book_id: book_id == "tides")
+        key, _ = await service.keys.create("tides", ("read",), ["tides"])
+        everything = await info(service, Caller(None))
+        little = await info(service, Caller(key))
     assert {one.book_id for one in everything.books} == {"tides", "moons"}
     (tides,) = little.books
     assert (tides.book_id, tides.total_files) == ("tides", 1)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass
 from typing import Protocol
 
 from bythebook.agent.assistant import Assistant
@@ -16,14 +15,6 @@ from bythebook.models.answer import Answer
 from bythebook.models.chunk import BookInfo
 from bythebook.models.key import Scope
 from bythebook.settings import Settings
-
-
-@dataclass(frozen=True)
-class BackendAnswer:
-    """An answer; `answer_id` names it for feedback where it was noted."""
-
-    answer: Answer
-    answer_id: str | None = None
 
 
 class Backend(Protocol):
@@ -42,8 +33,9 @@ class Backend(Protocol):
     async def books(self) -> list[BookInfo]:
         """The client's books."""
 
-    async def ask(self, question: str, book: BookInfo) -> BackendAnswer:
-        """The answer to a question by itself; what went wrong is raised."""
+    async def ask(self, question: str, book: BookInfo) -> tuple[Answer, str | None]:
+        """The answer to a question by itself, and its id for feedback where it was noted; what
+        went wrong is raised."""
 
     def searched(self) -> None:
         """Count a search."""
@@ -92,9 +84,9 @@ class LocalBackend:
         async with self.library() as library:
             return await library.books()
 
-    async def ask(self, question: str, book: BookInfo) -> BackendAnswer:
+    async def ask(self, question: str, book: BookInfo) -> tuple[Answer, str | None]:
         async with self._assistant() as assistant:
-            return BackendAnswer(await assistant.ask(question, book_id=book.book_id))
+            return await assistant.ask(question, book_id=book.book_id), None
 
     @asynccontextmanager
     async def library(self) -> AsyncIterator[Library]:

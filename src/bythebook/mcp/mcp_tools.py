@@ -8,8 +8,8 @@ from typing import Any, Self
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
-from bythebook.mcp.backend import Backend, BackendAnswer, find_book
-from bythebook.models.answer import ABOUT_STATUS, CitationEntry, Status
+from bythebook.mcp.backend import Backend, find_book
+from bythebook.models.answer import ABOUT_STATUS, Answer, CitationEntry, Status
 from bythebook.models.chat_messages import Question
 from bythebook.models.chunk import Uuid
 from bythebook.models.key import Scope
@@ -119,8 +119,7 @@ class AskResult(BaseModel):
     answer_id: str | None
 
     @classmethod
-    def of(cls, book_id: str, answered: BackendAnswer) -> Self:
-        answer = answered.answer
+    def of(cls, book_id: str, answer: Answer, answer_id: str | None) -> Self:
         entries = [(CitationEntry.of(cited), cited.label) for cited in answer.citations]
         return cls(
             book_id=book_id,
@@ -140,7 +139,7 @@ class AskResult(BaseModel):
                 for entry, label in entries
             ],
             notes=list(answer.notes),
-            answer_id=answered.answer_id,
+            answer_id=answer_id,
         )
 
     def to_text(self) -> str:
@@ -268,7 +267,7 @@ async def get_lesson(backend: Backend, wanted: LessonInput) -> LessonResult:
 
 async def ask(backend: Backend, wanted: AskInput) -> AskResult:
     book = await find_book(backend, wanted.book_id)
-    return AskResult.of(book.book_id, await backend.ask(wanted.question, book))
+    return AskResult.of(book.book_id, *await backend.ask(wanted.question, book))
 
 
 @dataclass(frozen=True)

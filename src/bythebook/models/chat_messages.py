@@ -31,6 +31,7 @@ from bythebook.models.search_messages import SearchFilters
 from bythebook.models.values import IsoMoment, Uuid4, iso, new_id, not_blank, under_its_name
 
 MAX_MESSAGE = 1000
+MAX_TOP_K = 10
 MAX_SOURCE_TEXT = 500
 MAX_ADDRESS = 2000
 
@@ -91,7 +92,7 @@ class ChatRequest(BaseModel):
     top_k: int | None = Field(
         default=None,
         ge=1,
-        le=10,
+        le=MAX_TOP_K,
         description="Passages to answer from; without it the setting `AGENT_TOP_K`, 5.",
     )
     similarity_threshold: float | None = Field(

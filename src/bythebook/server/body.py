@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from itertools import accumulate
 
+from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from bythebook.errors import BookError, InputError, Overloaded, TooLarge
@@ -32,53 +32,36 @@ _OPENS_OR_CLOSES = {ord("["): 1, ord("{"): 1, ord("]"): -1, ord("}"): -1}
 _OTHER_BYTES = bytes(byte for byte in range(256) if byte not in _OPENS_OR_CLOSES)
 
 
-class ClientLeft(Exception):
-    """The client went away before it had sent everything."""
-
-
-class LargeBodyBudget:
-    """Memory for large bodies of all requests together. An ordinary one takes none of it, so that
-    large ones keep none of those out."""
-
-    def __init__(self, free: int) -> None:
-        self.free = free
-
-    @contextmanager
-    def reserve(self, ordinary: int) -> Iterator[Callable[[int], None]]:
-        """Yields what takes memory for a body of a size; the memory is free again at the end."""
-        taken = 0
-
-        def grow_to(size: int) -> None:
-            nonlocal taken
-            more = max(size - ordinary, 0) - taken
-            if more > self.free:
-                raise Overloaded(
-                    "The service is receiving too many large requests.",
-                    action="Try again in a moment.",
-                )
-            self.free -= more
-            taken += more
-
-        try:
-            yield grow_to
-        finally:
-            self.free += taken
-
-
 class BodyLimit:
     """Reads the whole body before anybody looks at it, as far as it is allowed to go."""
 
     def __init__(self, app: ASGIApp, max_bytes: int) -> None:
         self.app = app
         self.max_bytes = max_bytes
-        self._budget = LargeBodyBudget(LARGE_BODIES)
+        self._free = LARGE_BODIES
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if not has_body(scope):
             await self.app(scope, receive, send)
             return
-        with self._budget.reserve(self.max_bytes) as grow_to:
+        taken = 0
+
+        def grow_to(size: int) -> None:
+            """An ordinary body takes no memory of large ones, so that they keep none out."""
+            nonlocal taken
+            more = max(size - self.max_bytes, 0) - taken
+            if more > self._free:
+                raise Overloaded(
+                    "The service is receiving too many large requests.",
+                    action="Try again in a moment.",
+                )
+            self._free -= more
+            taken += more
+
+        try:
             await self._read_first(scope, receive, send, grow_to)
+        finally:
+            self._free += taken
 
     async def _read_first(
         self, scope: Scope, receive: Receive, send: Send, grow_to: Callable[[int], None]
@@ -95,7 +78,7 @@ class BodyLimit:
                     action="Send a plain JSON object.",
                     details={"field": "body"},
                 )
-        except ClientLeft:
+        except ClientDisconnect:
             return
         except BookError as problem:
             answer = answer_problem(problem, scope, headers={"Connection": "close"})
@@ -116,7 +99,7 @@ async def _read(receive: Receive, limit: int, grow_to: Callable[[int], None]) ->
     while True:
         message = await receive()
         if message["type"] == "http.disconnect":
-            raise ClientLeft
+            raise ClientDisconnect
         part = message.get("body", b"")
         size += len(part)
         if size <= limit:

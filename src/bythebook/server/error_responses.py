@@ -123,9 +123,6 @@ class Problem(BaseModel):
             timestamp=iso(now()),
         )
 
-    def to_json(self) -> dict[str, Any]:
-        return self.model_dump(mode="json", exclude_none=True)
-
 
 def problems(*statuses: int, model: type[BaseModel] = Problem) -> dict[int | str, dict[str, Any]]:
     """What a route may answer besides its result, for its documentation."""
@@ -158,7 +155,9 @@ def answer_problem(
     if is_for_completions(scope["path"]):
         body = CompletionProblem.of(error, status).model_dump()
     else:
-        body = Problem.of(error, scope["state"]["request_id"]).to_json()
+        body = Problem.of(error, scope["state"]["request_id"]).model_dump(
+            mode="json", exclude_none=True
+        )
     return JSONResponse(body, status, sent)
 
 

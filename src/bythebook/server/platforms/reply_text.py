@@ -49,17 +49,16 @@ class ReplyLimits:
 
 
 def render_outcome(outcome: Outcome, dialect: Dialect, room: ReplyLimits) -> Reply:
-    """What became of a question."""
+    """The answer as it fits. Errors that the asker can mend are shown; the others are for the
+    operator's log."""
     if isinstance(outcome, BookError):
-        return _render_error(outcome, dialect, room)
-    return _render_answer(outcome, dialect, room)
-
-
-def _render_answer(kept: SavedAnswer, dialect: Dialect, room: ReplyLimits) -> Reply:
-    """The answer as it fits."""
-    answer = kept.answer
+        is_shown = outcome.http_status < 500 or isinstance(outcome, Overloaded)
+        words = outcome.message if is_shown else TRY_AGAIN
+        return Reply(shortened(words, dialect, room.body))
+    answer = outcome.answer
     if answer.refused:
-        near = [_source(label_of(one.metadata), one.metadata.url, dialect) for one in kept.nearest]
+        places = [passage.metadata for passage in outcome.nearest]
+        near = [_source(label_of(place), place.url, dialect) for place in places]
         listed = _listed([dialect.bullet + line for line in dict.fromkeys(near)], room.sources)
         title = dialect.text(NEAREST)
         near_by = f"{title}\n{listed}" if listed else ""
@@ -72,14 +71,6 @@ def _render_answer(kept: SavedAnswer, dialect: Dialect, room: ReplyLimits) -> Re
     footer = shortened(" · ".join(remark.rstrip(".") for remark in remarks), dialect, room.footer)
     sources = _listed(lines, room.sources)
     return Reply(_body(answer, dialect, _left(room, sources, footer)), sources, footer)
-
-
-def _render_error(error: BookError, dialect: Dialect, room: ReplyLimits) -> Reply:
-    """Errors that the asker can mend are shown; the others are for the operator's log."""
-    words = error.message
-    if error.http_status >= 500 and not isinstance(error, Overloaded):
-        words = TRY_AGAIN
-    return Reply(shortened(words, dialect, room.body))
 
 
 def shortened(text: str, dialect: Dialect, room: int) -> str:

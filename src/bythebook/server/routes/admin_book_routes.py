@@ -150,7 +150,7 @@ class BookPage(BaseModel):
 async def managed_books(service: Serving, caller: Admin) -> ManagedBooks:
     """Also those whose files were uploaded and which were not read yet."""
     library, settings = service.library, service.settings
-    known = [book for book in await library.books() if caller.may_read(book.book_id)]
+    known = await caller.books(library)
     changes = await library.job_table.last_changes()
     listed = [ManagedBook.of(book, service, changes.get(book.book_id)) for book in known]
     uploads = library.sources.uploads

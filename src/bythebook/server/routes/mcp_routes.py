@@ -11,7 +11,7 @@ from fastapi import APIRouter, FastAPI, Request, Response
 from starlette.types import Receive, Scope, Send
 
 from bythebook.library import Library
-from bythebook.mcp.backend import BackendAnswer
+from bythebook.models.answer import Answer
 from bythebook.models.chat_messages import ChatRequest
 from bythebook.models.chunk import BookInfo
 from bythebook.models.conversation import Conversation
@@ -53,13 +53,13 @@ class CallerBackend:
     async def books(self) -> list[BookInfo]:
         return await self.caller.books(self.service.library)
 
-    async def ask(self, question: str, book: BookInfo) -> BackendAnswer:
+    async def ask(self, question: str, book: BookInfo) -> tuple[Answer, str | None]:
         request = ChatRequest(message=question)
         asked = ConversationQuestion(
             request, book.book_id, self.caller.id, is_new=True, history=Conversation()
         )
         done = await self.service.conversations.answer(asked)
-        return BackendAnswer(done.answer, done.answer_id)
+        return done.answer, done.answer_id
 
 
 class McpResponse(Response):

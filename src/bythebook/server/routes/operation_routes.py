@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import cache
 from typing import Any
 
@@ -10,16 +9,14 @@ from fastapi import APIRouter, Request, Response
 from fastapi.responses import HTMLResponse, JSONResponse
 
 from bythebook import __version__
-from bythebook.models.agent_messages import AgentRequest
-from bythebook.models.chat_messages import ChatRequest
-from bythebook.models.search_messages import SearchQuery
+from bythebook.models.chat_messages import MAX_MESSAGE, MAX_TOP_K
+from bythebook.models.search_messages import MAX_QUERY, MAX_RESULTS
 from bythebook.models.service_health import Health, Info, Limits, ReadableBook
+from bythebook.models.values import MAX_QUESTION
 from bythebook.server.auth import Admin, Reader, Serving
 from bythebook.server.error_responses import keyed
 from bythebook.server.markdown_page import PAGE_POLICY, page
 from bythebook.server.reference import reference
-from bythebook.server.service import Service
-from bythebook.settings import Settings
 
 router = APIRouter(tags=["operations"])
 
@@ -47,7 +44,27 @@ async def health(service: Serving) -> JSONResponse:
 @router.get("/info", summary="What the service offers", response_model=Info, responses=keyed())
 async def info(service: Serving, caller: Reader) -> Info:
     """Its version, the books of the caller, and its limits."""
-    return await make_info(service, caller.may_read)
+    books = await caller.books(service.library)
+    settings = service.settings
+    return Info(
+        name="bythebook",
+        version=__version__,
+        books=[ReadableBook.model_validate(book, from_attributes=True) for book in books],
+        answerer="language model" if service.assistant.language_model else "built-in",
+        model=service.assistant.model_name,
+        embedder=service.library.embedder.name,
+        limits=Limits(
+            chat_message_characters=MAX_MESSAGE,
+            agent_message_characters=MAX_QUESTION,
+            top_k=MAX_TOP_K,
+            search_characters=MAX_QUERY,
+            search_results=MAX_RESULTS,
+            turns=settings.max_conversation_turns,
+            body_bytes=settings.max_body_kb * 1024,
+            requests_per_minute=settings.rate_limit or None,
+        ),
+        links=LINKS,
+    )
 
 
 @router.get(
@@ -80,38 +97,3 @@ async def docs(request: Request) -> HTMLResponse:
 def _page(openapi: Any) -> str:
     """Made once: the routes of an app don't change."""
     return page(reference(openapi()))
-
-
-async def make_info(service: Service, may_read: Callable[[str], bool]) -> Info:
-    """What the service is, and the books that this caller may read."""
-    books = await service.library.books()
-    return Info(
-        name="bythebook",
-        version=__version__,
-        books=[
-            ReadableBook.model_validate(book, from_attributes=True)
-            for book in books
-            if may_read(book.book_id)
-        ],
-        answerer="language model" if service.assistant.language_model else "built-in",
-        model=service.assistant.model_name,
-        embedder=service.library.embedder.name,
-        limits=_limits(service.settings),
-        links=LINKS,
-    )
-
-
-def _limits(settings: Settings) -> Limits:
-    chat = ChatRequest.model_json_schema()["properties"]
-    agent = AgentRequest.model_json_schema()["properties"]
-    search = SearchQuery.model_json_schema()["properties"]
-    return Limits(
-        chat_message_characters=chat["message"]["maxLength"],
-        agent_message_characters=agent["message"]["maxLength"],
-        top_k=chat["top_k"]["anyOf"][0]["maximum"],
-        search_characters=search["text"]["maxLength"],
-        search_results=search["limit"]["maximum"],
-        turns=settings.max_conversation_turns,
-        body_bytes=settings.max_body_kb * 1024,
-        requests_per_minute=settings.rate_limit or None,
-    )
