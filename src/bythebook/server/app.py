@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from typing import Any
 
 from fastapi import FastAPI
@@ -30,7 +28,7 @@ from bythebook.server.routes import (
     platforms_routes,
     session_routes,
 )
-from bythebook.server.service import Service, open_service
+from bythebook.server.service import Service
 from bythebook.settings import Settings
 
 ABOUT = """\
@@ -59,26 +57,14 @@ ROUTE_MODULES = (
 
 
 def make_app(settings: Settings, service: Service | None = None) -> FastAPI:
-    """The app; without an open service it opens one when it is started."""
-    metrics = service.metrics if service else Metrics()
-
-    @asynccontextmanager
-    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
-        if service is not None:
-            async with mcp_routes.running_mcp(app):
-                yield
-            return
-        async with open_service(settings, metrics) as opened, mcp_routes.running_mcp(app):
-            app.state.service = opened
-            yield
-
+    """The app; without a service it can only tell of its routes."""
     app = FastAPI(
         title="bythebook",
         version=__version__,
         description=ABOUT,
         docs_url=None,
         redoc_url=None,
-        lifespan=lifespan,
+        lifespan=mcp_routes.running_mcp,
         generate_unique_id_function=lambda route: route.name,
         redirect_slashes=False,
     )
@@ -95,7 +81,7 @@ def make_app(settings: Settings, service: Service | None = None) -> FastAPI:
     app.add_middleware(KeyMiddleware, routes=routes)
     app.add_middleware(ConcurrencyLimit, slots=slots, counts=False)
     app.add_middleware(CrossOrigin, listed=listed_origins(settings))
-    app.add_middleware(RequestMiddleware, metrics=metrics)
+    app.add_middleware(RequestMiddleware, metrics=service.metrics if service else Metrics())
     return app
 
 

@@ -204,7 +204,7 @@ WHOLE_LESSON: Json = {
 }
 
 
-def answers(example: Json, description: str = "Done.") -> dict[int | str, Json]:
+def answers(example: Json, description: str) -> dict[int | str, Json]:
     """A route's result for its documentation."""
     return {
         200: {

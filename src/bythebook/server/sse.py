@@ -25,7 +25,7 @@ from bythebook.agent.events import (
     ToolCalled,
 )
 from bythebook.models.chat_messages import ChatResponse
-from bythebook.models.passage import NO_TITLES, ConfidenceMetrics, Passage, path_of
+from bythebook.models.passage import ConfidenceMetrics, Passage, path_of
 from bythebook.server.conversations import SavedAnswer
 from bythebook.server.error_responses import Problem
 from bythebook.server.rendering import answer_html, unfinished_html
@@ -151,7 +151,7 @@ class FoundPassage(BaseModel):
     score: float = Field(ge=0, le=1)
 
     @classmethod
-    def of(cls, passage: Passage, modules: Mapping[str, str] = NO_TITLES) -> Self:
+    def of(cls, passage: Passage, modules: Mapping[str, str]) -> Self:
         place = passage.metadata
         return cls(
             passage_id=passage.id,
