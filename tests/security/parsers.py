@@ -36,9 +36,9 @@ from bythebook.reading.head import read_head
 from bythebook.reading.layout import find_book
 from bythebook.reading.metadata import Teaching, read_front_matter, read_teaching
 from bythebook.server.body import nesting
+from bythebook.server.caller import listed_origins
 from bythebook.server.logs import Masks, secrets_of
 from bythebook.server.openai_completion import CompletionRequest
-from bythebook.server.origins import listed_origins
 from bythebook.server.rendering import answer_html, passage_html
 from bythebook.server.webhook import check_signature, read_push
 from bythebook.settings import Settings

@@ -20,7 +20,7 @@ from bythebook.models.search_messages import ContextResponse, LessonResponse, Se
 from bythebook.server import examples, openai_completion
 from bythebook.server.app import make_app
 from bythebook.server.openai_completion import ChatCompletion
-from bythebook.server.routes.session_routes import SessionSummary
+from bythebook.server.routes.chat_routes import SessionSummary
 from bythebook.server.sse import EVENTS
 from bythebook.settings import Settings
 from extent import EXAMPLES_OF_A_ROUTE

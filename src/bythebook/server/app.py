@@ -9,10 +9,15 @@ from fastapi import FastAPI
 from bythebook import __version__
 from bythebook.server.auth import KeyMiddleware
 from bythebook.server.body import BodyLimit
+from bythebook.server.caller import listed_origins
 from bythebook.server.error_responses import handle_problems
 from bythebook.server.metrics import Metrics
-from bythebook.server.middleware import ConcurrencyLimit, RequestMiddleware, RequestSlots
-from bythebook.server.origins import CrossOrigin, listed_origins
+from bythebook.server.middleware import (
+    ConcurrencyLimit,
+    CrossOrigin,
+    RequestMiddleware,
+    RequestSlots,
+)
 from bythebook.server.routes import (
     admin_book_routes,
     admin_routes,
@@ -24,9 +29,7 @@ from bythebook.server.routes import (
     openai_routes,
     operation_routes,
     page_routes,
-    passages_routes,
     platforms_routes,
-    session_routes,
 )
 from bythebook.server.service import Service
 from bythebook.settings import Settings
@@ -41,9 +44,7 @@ listens to its own machine only, none is needed. Every error has the same body (
 """
 ROUTE_MODULES = (
     chat_routes,
-    session_routes,
     books_routes,
-    passages_routes,
     openai_routes,
     mcp_routes,
     platforms_routes,

@@ -20,9 +20,15 @@ from starlette.types import Scope as AsgiScope
 from bythebook.errors import BookError, KeyRefused, NotAllowed, TooManyRequests
 from bythebook.models.key import ApiKey, Scope
 from bythebook.server.body import has_body
-from bythebook.server.caller import Caller, address_of, is_own_address
+from bythebook.server.caller import (
+    Caller,
+    address_of,
+    is_from_page_of,
+    is_listed,
+    is_own_address,
+    listed_origins,
+)
 from bythebook.server.error_responses import answer_problem, is_for_completions, log_problem
-from bythebook.server.origins import is_from_page_of, is_listed, listed_origins
 from bythebook.server.rate import Rate
 from bythebook.server.service import Service, service_of
 from bythebook.settings import Settings

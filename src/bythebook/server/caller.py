@@ -1,20 +1,25 @@
-"""Who is calling, from where, and which books are theirs."""
+"""Who is calling, from which address or site, and which books are theirs."""
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from ipaddress import IPv4Address, IPv6Address, ip_address
+from urllib.parse import urlsplit
 
 from fastapi import Request
+from starlette.datastructures import Headers
 
 from bythebook.errors import BookNotFound
 from bythebook.ingestion.known_books import requested_book
 from bythebook.library import Library
 from bythebook.models.chunk import BookInfo
 from bythebook.models.key import ApiKey
+from bythebook.settings import Settings
 
 # Who has one address of IPv6 has a whole network of this many bits.
 NETWORK_BITS = 64
+ANY = "*"
 
 
 def address_of(request: Request) -> str:
@@ -44,6 +49,26 @@ def _ip_address(request: Request) -> IPv4Address | IPv6Address | None:
         return ip_address(request.client.host.partition("%")[0] if request.client else "")
     except ValueError:
         return None
+
+
+def listed_origins(settings: Settings) -> frozenset[str]:
+    """The sites of BYTHEBOOK_CORS_ORIGINS."""
+    given = (origin.strip() for origin in settings.cors_origins.split(","))
+    return frozenset(origin for origin in given if origin)
+
+
+def is_listed(origin: str, listed: Collection[str]) -> bool:
+    return origin in listed or ANY in listed
+
+
+def is_from_page_of(headers: Headers, origins: Collection[str]) -> bool:
+    """Whether a page of one of these sites sent a request. A browser names no origin when a page
+    reads from its own site, as where a proxy puts the service below the site's address."""
+    if "origin" in headers:
+        return headers["origin"] in origins
+    if headers.get("sec-fetch-site") != "same-origin":
+        return False
+    return headers.get("host") in {urlsplit(origin).netloc for origin in origins}
 
 
 @dataclass(frozen=True)

@@ -35,7 +35,6 @@ class IngestWorker:
         self.library = library
         self.on_ended = on_ended
         self.jobs = library.job_table
-        self.running: int | None = None
         self._wake = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
         # Between reading the queue and changing it nothing else may.
@@ -114,7 +113,6 @@ class IngestWorker:
         return BUSY_PAUSE if queued else IDLE_PAUSE
 
     async def _run(self, job: IngestionJob) -> None:
-        self.running = job.job_id
         about = {"job_id": job.job_id, "book_id": job.book_id}
         log.info("Job %d for %s begins", job.job_id, job.book_id, extra=about)
         try:
@@ -129,8 +127,6 @@ class IngestWorker:
         except Exception as problem:
             log.exception("Job %d for %s failed", job.job_id, job.book_id, extra=about)
             await self.jobs.give_up(job.job_id, problem)
-        finally:
-            self.running = None
         ended = await self.jobs.get(job.job_id)
         if ended.completed_at is not None:
             self.on_ended(ended)

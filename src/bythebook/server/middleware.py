@@ -1,8 +1,9 @@
-"""Around every request: its id, security headers, log, metrics, traces, last errors; and how many
-are handled at once."""
+"""Around every request: its id, security headers, log, metrics, traces and last errors; CORS; and
+how many are handled at once."""
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import re
 import time
@@ -12,17 +13,20 @@ from dataclasses import dataclass
 from typing import Any
 
 from starlette.datastructures import Headers, MutableHeaders
+from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from bythebook.errors import Overloaded
+from bythebook.errors import BookError, Overloaded
 from bythebook.files import disk_full, is_full
 from bythebook.models.values import new_id
+from bythebook.server.caller import is_listed
 from bythebook.server.error_responses import answer_problem, unexpected
 from bythebook.server.logs import log_context
 from bythebook.server.metrics import METHODS, OTHER, Metrics, route_of
 from bythebook.tracing.spans import Span, span, watching
 
-logger = logging.getLogger("bythebook.access")
+logger = logging.getLogger(__name__)
+access_logger = logging.getLogger("bythebook.access")
 
 # A caller may send its own id to find a request again; anything odd is replaced.
 VALID_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
@@ -39,6 +43,25 @@ UNTRACED = {"/health", "/metrics"}
 # An operator must be able to look at a full service, and the page must be able to say so.
 EXEMPT = frozenset({"/health", "/metrics", "/", "/admin", "/widget.js"})
 FILES = "/web/"
+# Seconds that a request waits to hear whether its site is known.
+KEYS_TIMEOUT_SECONDS = 2.0
+PREFLIGHT = {
+    "Access-Control-Allow-Methods": "GET, POST, DELETE",
+    "Access-Control-Allow-Headers": "Authorization, Content-Type, X-API-Key, X-Request-ID",
+    # A key that is revoked stops at once all the same; this only saves asking.
+    "Access-Control-Max-Age": "600",
+}
+EXPOSED = ", ".join(
+    (
+        "X-Request-ID",
+        "X-Session-ID",
+        "X-RateLimit-Limit",
+        "X-RateLimit-Remaining",
+        "X-RateLimit-Reset",
+        "Retry-After",
+        "Location",
+    )
+)
 
 
 class RequestMiddleware:
@@ -76,7 +99,7 @@ class RequestMiddleware:
             try:
                 await self.app(scope, receive, send_with_headers)
             except Exception as problem:
-                logger.exception("A request failed unexpectedly")
+                access_logger.exception("A request failed unexpectedly")
                 if status:  # too late for another answer; the connection is cut
                     raise
                 error = disk_full("the data folder") if is_full(problem) else unexpected()
@@ -118,7 +141,7 @@ def _log(
     scope: Scope, state: MutableMapping[str, Any], route: str | None, status: int, seconds: float
 ) -> None:
     """The path as the route writes it: what a person typed there stays out of the log."""
-    logger.info(
+    access_logger.info(
         "%s %s %s",
         scope["method"],
         route or "other",
@@ -168,3 +191,57 @@ class ConcurrencyLimit:
             await self.app(scope, receive, send)
         finally:
             self.slots.used -= self.counts
+
+
+class CrossOrigin:
+    """Tells browsers which pages may read the answers: those of the listed sites, and those of the
+    sites that a publishable key is for. Keys come and go while the service runs."""
+
+    def __init__(self, app: ASGIApp, listed: frozenset[str]) -> None:
+        self.app = app
+        self.listed = listed
+        self._of_keys: frozenset[str] = frozenset()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        headers = Headers(scope=scope) if scope["type"] == "http" else Headers()
+        origin = headers.get("origin")
+        if origin is None:
+            await self.app(scope, receive, send)
+            return
+        is_allowed = is_listed(origin, self.listed) or origin in await self._origins_of_keys(scope)
+        if (
+            is_allowed
+            and scope["method"] == "OPTIONS"
+            and "access-control-request-method" in headers
+        ):
+            response = Response(status_code=200, headers=PREFLIGHT)
+            _allow(response.headers, origin)
+            await response(scope, receive, send)
+            return
+
+        async def send_with_cors(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                answer = MutableHeaders(scope=message)
+                if is_allowed and "access-control-allow-origin" not in answer:
+                    _allow(answer, origin)
+                else:
+                    answer.add_vary_header("Origin")
+            await send(message)
+
+        await self.app(scope, receive, send_with_cors)
+
+    async def _origins_of_keys(self, scope: Scope) -> frozenset[str]:
+        try:
+            async with asyncio.timeout(KEYS_TIMEOUT_SECONDS):
+                self._of_keys = await scope["app"].state.service.keys.origins()
+        except (BookError, TimeoutError) as problem:
+            # Those known last, so that their pages can at least read what is wrong.
+            why = str(problem) or "the database takes too long"
+            logger.warning("The sites of publishable keys can't be read: %s", why)
+        return self._of_keys
+
+
+def _allow(headers: MutableHeaders, origin: str) -> None:
+    headers["Access-Control-Allow-Origin"] = origin
+    headers["Access-Control-Expose-Headers"] = EXPOSED
+    headers.add_vary_header("Origin")

@@ -1,26 +1,38 @@
-"""The books of a caller: what can be chosen in each, and for programs `llms.txt` and pages as
-Markdown."""
+"""What may be read: the books and their pages, search, and what stands around a passage."""
 
 from __future__ import annotations
 
 import re
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Path, Response
+from fastapi import APIRouter, Path, Query, Response
 
 from bythebook.mcp.mcp_tools import lesson_page
 from bythebook.models.chunk import BookInfo, Uuid
+from bythebook.models.passage import Passage
+from bythebook.models.search_messages import (
+    ContextPassage,
+    ContextResponse,
+    LessonResponse,
+    PassageEntry,
+    SearchQuery,
+    SearchResponse,
+)
 from bythebook.models.values import BOOK_ID
-from bythebook.server.auth import Guest, Serving
+from bythebook.retrieval.neighbours import MAX_NEIGHBOURS
+from bythebook.server.auth import Guest, Reader, Serving
 from bythebook.server.catalog_cache import ShownBook
 from bythebook.server.error_responses import keyed
+from bythebook.server.examples import CONTEXT, SEARCH, WHOLE_LESSON, answers
+from bythebook.server.rendering import passage_html
 from bythebook.server.service import Service
 
-router = APIRouter(tags=["books"])
+router = APIRouter()
 
 
 @router.get(
     "/books",
+    tags=["books"],
     summary="The books, and what to choose from in each",
     response_description="The caller's books.",
     responses=keyed(),
@@ -40,7 +52,7 @@ https://physical-ai.example/docs/urdf-and-xacro
 
 **URDF** is an XML format that describes one robot.
 """
-BookId = Annotated[str, Path(pattern=BOOK_ID, description="The book's id.")]
+BookInPath = Annotated[str, Path(pattern=BOOK_ID, description="The book's id.")]
 
 
 LIST: dict[int | str, dict[str, Any]] = {
@@ -53,6 +65,7 @@ PAGE: dict[int | str, dict[str, Any]] = {
 
 @router.get(
     "/llms.txt",
+    tags=["books"],
     summary="What a program may read here",
     response_class=Response,
     responses={**keyed(), **LIST},
@@ -68,17 +81,19 @@ async def llms(service: Serving, caller: Guest) -> Response:
 
 @router.get(
     "/books/{book_id}/llms.txt",
+    tags=["books"],
     summary="The pages of a book, for programs",
     response_class=Response,
     responses={**keyed(404), **LIST},
 )
-async def book_llms(service: Serving, caller: Guest, book_id: BookId) -> Response:
+async def book_llms(service: Serving, caller: Guest, book_id: BookInPath) -> Response:
     """Title, Markdown and address of each page, in reading order. The links are relative."""
     return await _list(service, await caller.book(service.library, book_id), "")
 
 
 @router.get(
     "/books/{book_id}/pages/{parent_doc_id}.md",
+    tags=["books"],
     summary="A page of a book as Markdown",
     response_class=Response,
     responses={**keyed(404), **PAGE},
@@ -86,7 +101,7 @@ async def book_llms(service: Serving, caller: Guest, book_id: BookId) -> Respons
 async def page(
     service: Serving,
     caller: Guest,
-    book_id: BookId,
+    book_id: BookInPath,
     parent_doc_id: Annotated[Uuid, Path(description="The parent_doc_id of a passage.")],
 ) -> Response:
     """Title, address and text, as the index has them: without what only the site's own tools
@@ -114,3 +129,104 @@ def _as_text(title: str, about: str, heading: str, entries: list[str]) -> Respon
 def _plain(title: str) -> str:
     """A title as one line that ends no link."""
     return re.sub(r"([\\\[\]])", r"\\\1", " ".join(title.split()))
+
+
+BookId = Annotated[
+    str | None, Query(min_length=1, max_length=100, description="Default: the only book.")
+]
+Neighbours = Annotated[int, Query(ge=0, le=MAX_NEIGHBOURS)]
+Stretches = Annotated[
+    str,
+    Query(
+        pattern=r"^(\d{1,7}-\d{1,7}(,\d{1,7}-\d{1,7}){0,99})?$",
+        description="With `html`: what to mark in the passage, as in a citation's `stretches`.",
+        examples=["12-80,95-120"],
+    ),
+]
+
+
+@router.post(
+    "/search",
+    tags=["passages"],
+    summary="Search a book",
+    response_model=SearchResponse,
+    responses={**keyed(404), **answers(SEARCH, "What was found, best first.")},
+)
+async def search(service: Serving, caller: Reader, query: SearchQuery) -> SearchResponse:
+    """The passages that fit best, by meaning and by words, without the reading model. From a
+    `score` of .7 on, the book seems to answer; a higher score means more evidence. Every given
+    filter must match. `hardware_tier_filter` is 1 unless given, while chats search the whole
+    book."""
+    wanted = query.book_id if "book_id" in query.model_fields_set else None
+    book = await caller.book(service.library, wanted)
+    query = query.model_copy(update={"book_id": book.book_id})
+    found = await service.library.search(query)
+    service.metrics.searched()
+    return SearchResponse.of(query, found.passages, found.total, found.milliseconds)
+
+
+@router.get(
+    "/context/{chunk_id}",
+    tags=["passages"],
+    summary="A passage and its neighbours",
+    response_model=ContextResponse,
+    responses={**keyed(404), **answers(CONTEXT, "The passages.")},
+)
+async def context(
+    service: Serving,
+    caller: Guest,
+    chunk_id: Annotated[Uuid, Path(description="The id of a passage.")],
+    book_id: BookId = None,
+    before: Neighbours = 1,
+    after: Neighbours = 1,
+    html: Annotated[bool, Query(description="Texts as safe HTML as well.")] = False,
+    stretches: Stretches = "",
+) -> ContextResponse:
+    """In reading order, within the lesson."""
+    book = await caller.book(service.library, book_id)
+    passages = await service.library.context(book.book_id, chunk_id, before, after)
+    modules = await service.catalog_cache.module_titles(book.book_id)
+    marked = _offsets(stretches)
+
+    def shown(passage: Passage) -> str:
+        own = marked if passage.id == chunk_id else []
+        return passage_html(passage.text, own, passage.metadata.url)
+
+    return ContextResponse(
+        book_id=book.book_id,
+        chunk_id=chunk_id,
+        passages=[
+            ContextPassage.shown(passage, modules, shown(passage) if html else None)
+            for passage in passages
+        ],
+    )
+
+
+@router.get(
+    "/lesson/{parent_doc_id}",
+    tags=["passages"],
+    summary="A whole lesson",
+    response_model=LessonResponse,
+    responses={**keyed(404), **answers(WHOLE_LESSON, "The lesson.")},
+)
+async def lesson(
+    service: Serving,
+    caller: Guest,
+    parent_doc_id: Annotated[Uuid, Path(description="The parent_doc_id of a passage.")],
+    book_id: BookId = None,
+) -> LessonResponse:
+    """Every passage of it, in reading order."""
+    book = await caller.book(service.library, book_id)
+    passages = await service.library.lesson(book.book_id, parent_doc_id)
+    return LessonResponse(
+        book_id=book.book_id,
+        parent_doc_id=parent_doc_id,
+        title=passages[0].metadata.title,
+        url=passages[0].metadata.url.partition("#")[0],
+        passages=[PassageEntry.of(passage) for passage in passages],
+    )
+
+
+def _offsets(stretches: str) -> list[tuple[int, int]]:
+    pairs = (stretch.split("-") for stretch in stretches.split(",") if stretch)
+    return [(int(start), int(end)) for start, end in pairs]

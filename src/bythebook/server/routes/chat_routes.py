@@ -1,12 +1,12 @@
-"""Questions, their answers, and what readers say of them."""
+"""Questions, their answers, what readers say of them, and the conversations that are kept."""
 
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
-from typing import Any
+from typing import Annotated, Any
 
-from fastapi import APIRouter, Request, Response
+from fastapi import APIRouter, Path, Query, Request, Response
 from pydantic import BaseModel, ConfigDict, Field
 
 from bythebook.database.tables import storable_json
@@ -14,13 +14,21 @@ from bythebook.errors import BookNotFound
 from bythebook.models.agent_messages import AgentQuestion, AgentRequest, AgentResponse
 from bythebook.models.asked_question import MAX_REASON, Rating
 from bythebook.models.chat_messages import ChatRequest, ChatResponse
-from bythebook.models.conversation import Conversation
-from bythebook.models.values import Uuid4
+from bythebook.models.conversation import Conversation, ConversationState, ConversationThread
+from bythebook.models.values import UtcDatetime, Uuid4
 from bythebook.server.auth import Chatter, Serving
-from bythebook.server.conversations import ConversationQuestion, Conversations
+from bythebook.server.caller import Caller
+from bythebook.server.conversations import (
+    ConversationQuestion,
+    Conversations,
+    belongs_to,
+    no_session,
+)
 from bythebook.server.error_responses import keyed
-from bythebook.server.examples import AGENT, CHAT, answers
+from bythebook.server.examples import AGENT, CHAT, HISTORY, STATE, SUMMARY, answers
 from bythebook.server.logs import add_to_log_context
+from bythebook.server.rendering import answer_html
+from bythebook.server.service import Service
 from bythebook.server.sse import (
     EVENT_SCHEMA,
     EVENTS,
@@ -29,8 +37,9 @@ from bythebook.server.sse import (
     EventStream,
     while_connected,
 )
+from bythebook.threads import Thread
 
-router = APIRouter(tags=["chat"])
+router = APIRouter()
 
 SSE = {"text/event-stream": {"itemSchema": EVENT_SCHEMA, "example": STREAM_EXAMPLE}}
 ANSWERED: dict[int | str, dict[str, Any]] = {
@@ -67,6 +76,7 @@ class Feedback(BaseModel):
 
 @router.post(
     "/chat/run",
+    tags=["chat"],
     summary="Ask a question",
     response_model=ChatResponse,
     responses={**keyed(404), **ANSWERED},
@@ -93,6 +103,7 @@ async def run_chat(
 
 @router.post(
     "/chat/stream",
+    tags=["chat"],
     summary="Ask a question and watch the answer come",
     description="Server-Sent Events, each with a JSON object as its data:\n\n"
     f"{ABOUT_EVENTS}\n\n"
@@ -110,6 +121,7 @@ async def stream_chat(
 
 @router.post(
     "/api/v1/agent/chat",
+    tags=["chat"],
     summary="Ask a single question",
     response_model=AgentResponse,
     responses={**keyed(404), **answers(AGENT, "The answer, or a refusal.")},
@@ -132,6 +144,7 @@ async def agent_chat(
 
 @router.post(
     "/feedback",
+    tags=["chat"],
     summary="Say whether an answer was good",
     status_code=204,
     response_class=Response,
@@ -182,3 +195,103 @@ async def _stream(request: Request, service: Serving, asked: ConversationQuestio
                 yield serializer.to_sse(event)
 
     return EventStream(lines(), service.settings.heartbeat, {"X-Session-ID": serializer.session_id})
+
+
+SessionId = Annotated[Uuid4, Path(description="The session_id of a chat response.")]
+
+
+class SessionSummary(BaseModel):
+    """What a conversation is about; it has a summary from its fifth exchange on."""
+
+    session_id: Uuid4
+    topic_summary: str | None
+    exchanges: int
+    created_at: UtcDatetime
+    updated_at: UtcDatetime
+    book_id: str
+
+
+@router.get(
+    "/session/{session_id}",
+    tags=["sessions"],
+    summary="A session as messages",
+    response_model=ConversationState,
+    responses={**keyed(404), **answers(STATE, "The session.")},
+)
+async def state(service: Serving, caller: Chatter, session_id: SessionId) -> ConversationState:
+    """The rules for the language model, then the last 50 messages, and the searches that
+    were made for them. `bythebook chat --export` writes the same."""
+    thread = await _own(service, caller, session_id)
+    return await service.assistant.state_of(thread.conversation, thread.metadata["book_id"])
+
+
+@router.get(
+    "/session/{session_id}/history",
+    tags=["sessions"],
+    summary="The messages of a session",
+    response_model=ConversationThread,
+    responses={**keyed(404), **answers(HISTORY, "The session.")},
+)
+async def history(
+    service: Serving,
+    caller: Chatter,
+    session_id: SessionId,
+    html: Annotated[bool, Query(description="Answers as safe HTML as well.")] = False,
+) -> ConversationThread:
+    """The last 50 messages, oldest first; answers with their citations."""
+    thread = await service.threads.view(session_id)
+    if thread is None or not belongs_to(thread.metadata, caller):
+        raise no_session(session_id)
+    if html:
+        thread.messages = [
+            message
+            if message.role == "user"
+            else message.model_copy(
+                update={"html": answer_html(message.content, message.citations)}
+            )
+            for message in thread.messages
+        ]
+    return thread
+
+
+@router.get(
+    "/session/{session_id}/summary",
+    tags=["sessions"],
+    summary="What a session is about",
+    response_model=SessionSummary,
+    responses={**keyed(404), **answers(SUMMARY, "The summary.")},
+)
+async def summary(service: Serving, caller: Chatter, session_id: SessionId) -> SessionSummary:
+    thread = await _own(service, caller, session_id)
+    conversation = thread.conversation
+    return SessionSummary(
+        session_id=session_id,
+        topic_summary=conversation.topic_summary or None,
+        exchanges=conversation.count,
+        created_at=conversation.created_at,
+        updated_at=conversation.updated_at,
+        book_id=thread.metadata["book_id"],
+    )
+
+
+@router.delete(
+    "/session/{session_id}",
+    tags=["sessions"],
+    summary="Delete a session",
+    status_code=204,
+    response_class=Response,
+    responses=keyed(404),
+)
+async def delete(service: Serving, caller: Chatter, session_id: SessionId) -> Response:
+    """Deletes all of it, including archived messages. This can't be undone."""
+    await _own(service, caller, session_id)
+    if not await service.threads.delete(session_id):
+        raise no_session(session_id)
+    return Response(status_code=204)
+
+
+async def _own(service: Service, caller: Caller, session_id: str) -> Thread:
+    thread = await service.threads.load(session_id)
+    if thread is None or not belongs_to(thread.metadata, caller):
+        raise no_session(session_id)
+    return thread

@@ -16,8 +16,8 @@ from starlette.exceptions import HTTPException
 from bythebook.errors import InputError
 from bythebook.models.key import checked_origin
 from bythebook.server.auth import Serving
+from bythebook.server.caller import is_listed, listed_origins
 from bythebook.server.error_responses import problems
-from bythebook.server.origins import is_listed, listed_origins
 
 FOLDER = Path(__file__).parents[2] / "web"
 
