@@ -170,7 +170,7 @@ def test_it_tells_what_is_running_and_what_it_takes() -> None:
 
 def test_two_apps_in_a_process_do_not_mix_their_figures() -> None:
     one, other = Metrics(), Metrics()
-    one.rate_limited()
+    one.rate_limited.inc()
     assert value(other, "rate_limited_total") == 0
 
 

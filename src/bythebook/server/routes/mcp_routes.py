@@ -89,8 +89,12 @@ async def running_mcp(app: FastAPI) -> AsyncIterator[None]:
 
     from bythebook.mcp.mcp_server import make_server
 
-    server = make_server(lambda context: context.request.scope["state"]["backend"])
-    manager = StreamableHTTPSessionManager(server, stateless=True)
+    manager = StreamableHTTPSessionManager(make_server(_backend_of), stateless=True)
     async with manager.run():
         app.state.mcp = manager
         yield
+
+
+def _backend_of(context: Any) -> CallerBackend:
+    backend: CallerBackend = context.request.scope["state"]["backend"]
+    return backend
