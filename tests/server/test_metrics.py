@@ -85,7 +85,8 @@ def test_a_caller_who_left_has_no_status() -> None:
 
 def test_requests_in_flight_go_up_and_down_whatever_happens() -> None:
     metrics = Metrics()
-    with pytest.raises(ValueError, match="broken"), metrics.in_flight.track_inprogress():
+    once, twice = metrics.in_flight.track_inprogress(), metrics.in_flight.track_inprogress()
+    with pytest.raises(ValueError, match="broken"), once, twice:
         assert value(metrics, "http_requests_in_flight") == 2
         raise ValueError("broken")
     assert value(metrics, "http_requests_in_flight") == 0
