@@ -31,6 +31,6 @@ function noBook(isOwnPage) {
     { class: "welcome" },
     make("h2", {}, "There is no book here yet"),
     make("p", {}, words, isOwnPage ? make("code", {}, "bythebook ingest PATH") : null, isOwnPage ? "." : null),
-    isOwnPage ? make("p", { class: "small" }, make("a", { class: "strong", href: "/admin" }, "Add a book")) : null,
+    isOwnPage ? make("p", { class: "add" }, make("a", { class: "strong", href: "/admin" }, "Add a book")) : null,
   );
 }

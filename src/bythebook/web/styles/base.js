@@ -39,6 +39,7 @@ h2:focus, h3:focus { outline: none; }
 .plain { border: 1px solid var(--border); background: var(--surface); padding: .4em .8em; }
 .plain:hover:not(:disabled) { border-color: var(--edge); }
 .strong { background: var(--accent); color: var(--accent-text); padding: .4em 1em; }
+a.strong { text-decoration: none; border-radius: calc(var(--radius) * .7); }
 .strong:hover { filter: brightness(1.1); }
 .path { font-size: .8125em; color: var(--muted); }
 @media (prefers-reduced-motion: no-preference) {
