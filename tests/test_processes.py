@@ -81,6 +81,7 @@ async def test_what_kills_its_process_is_given_up_and_the_rest_is_done(
     assert others == list(range(1, 21))
 
 
+@pytest.mark.usefixtures("with_processes")
 async def test_an_ingest_survives_the_death_of_its_process(tmp_path: Path) -> None:
     write_lessons(tmp_path / "book", 60)
     async with await Library.open(Settings(home=tmp_path / "home")) as library:

@@ -20,6 +20,7 @@ from bythebook.library import Library
 from bythebook.models.search_messages import SearchQuery
 from bythebook.settings import Settings
 from cli.conftest import Cli
+from extent import PATIENCE
 from faults.process import ServiceProcess, client, service_process
 from invariants import check_invariants
 from server.running import until
@@ -169,7 +170,7 @@ def started(home: Path, *arguments: str) -> subprocess.Popen[str]:
 
 async def ended(process: subprocess.Popen[str]) -> str:
     """What it said; it must have done its work."""
-    said, told = await asyncio.to_thread(process.communicate, timeout=120)
+    said, told = await asyncio.to_thread(process.communicate, timeout=PATIENCE)
     assert process.returncode == 0, told
     assert "Traceback" not in told
     return said
@@ -210,7 +211,7 @@ async def test_an_ingest_goes_on_when_the_service_ends(
             job = (await http.get("/ingestion/status")).json()[0]
             return bool(job["book_id"] == "one" and job["files_processed"])
 
-        await until(under_way, 240)
+        await until(under_way)
         status = await asyncio.to_thread(service.end, how)
         assert status == (0 if how == signal.SIGTERM else -how)
         # A service that comes back finds the index in use, and shares it.

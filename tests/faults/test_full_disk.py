@@ -17,6 +17,7 @@ import pytest
 from booktext import WriteBook, small_book
 from bythebook.library import Library
 from bythebook.settings import Settings
+from extent import PATIENCE
 from faults.acknowledged import BOOK, Acknowledged, write_lessons
 from faults.process import service_process
 from faults.small_disk import SmallDisk, small_disk
@@ -128,7 +129,7 @@ async def test_a_log_on_a_full_disk(disk: SmallDisk, write_book: WriteBook) -> N
     assert bythebook(home, "ingest", write_book(small_book())).returncode == 0
     service = serve(home, port, disk.folder / "log")
     try:
-        async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{port}", timeout=60) as http:
+        async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{port}", timeout=PATIENCE) as http:
             await until(lambda: is_up(http))
             disk.fill()
             body = {"text": "What is a node?", "book_id": "small"}

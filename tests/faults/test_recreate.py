@@ -20,8 +20,6 @@ from server.running import until
 
 BOOK = "recreated"
 LESSONS = 20
-# Seconds for an ingest, on a busy machine.
-PATIENCE = 300
 
 
 def write_lessons(folder: Path) -> None:
@@ -49,7 +47,7 @@ async def ended(http: httpx.AsyncClient, number: int) -> dict[str, Any]:
         found = await job(http, number)
         return found if found["completed_at"] else None
 
-    found: dict[str, Any] = await until(look, PATIENCE)
+    found: dict[str, Any] = await until(look)
     assert found["status"] == "completed", found
     return found
 
@@ -79,7 +77,7 @@ async def test_questions_are_answered_while_a_book_is_recreated(
         done = await ended(http, number)
         assert (done["files_processed"], done["chunks_embedded"]) == (LESSONS, LESSONS * 8)
         number = await trigger(http, "recreate")
-        await until(lambda: begun(http, number), PATIENCE)
+        await until(lambda: begun(http, number))
         await asyncio.to_thread(service.end, signal.SIGKILL)
     async with service_process(place.home, environment, key=key) as (_, http):
         await ask(http)

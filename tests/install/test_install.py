@@ -21,13 +21,13 @@ import pytest
 from bythebook import __version__
 from bythebook.settings import Settings
 from examples.example_files import PINNED, open_routes
+from extent import PATIENCE
 from install.dockerfile import ROOT, copy_context, moved, stages
 from reading.made_files import Printed
 from shared_server import free_port
 
 # One worker has the environment; what is measured here is whether it works, not how fast.
 pytestmark = pytest.mark.xdist_group("install")
-LIMIT = 1800
 BUILD, IMAGE = stages()
 OWN_VARIABLES = {str(field.validation_alias) for field in Settings.model_fields.values()}
 PRESSES = {
@@ -96,7 +96,7 @@ class Installed:
 
 def ran(command: list[str], folder: Path, environment: Mapping[str, str]) -> str:
     done = subprocess.run(
-        command, cwd=folder, env=environment, capture_output=True, text=True, timeout=LIMIT
+        command, cwd=folder, env=environment, capture_output=True, text=True, timeout=PATIENCE
     )
     assert done.returncode == 0, f"{command}\n{done.stdout}\n{done.stderr}"
     return done.stdout
@@ -157,20 +157,20 @@ def started(installed: Installed, command: list[str], **variables: str) -> Itera
             stderr=stderr,
         )
     try:
-        until = time.monotonic() + LIMIT
+        until = time.monotonic() + PATIENCE
         while "listens on" not in log.read_text():
             assert process.poll() is None and time.monotonic() < until, log.read_text()
             time.sleep(0.1)
         yield out.read_text()
         process.send_signal(signal.SIGTERM)
-        assert process.wait(LIMIT) == 0, log.read_text()
+        assert process.wait(PATIENCE) == 0, log.read_text()
     finally:
         process.kill()
         process.wait()
 
 
 def asked_over_http(port: str, question: str, book: str, key: str = "") -> str:
-    with httpx.Client(timeout=LIMIT, trust_env=False) as client:
+    with httpx.Client(timeout=PATIENCE, trust_env=False) as client:
         answer = client.post(
             f"http://127.0.0.1:{port}/chat/run",
             json={"message": question, "book_id": book},
@@ -224,7 +224,7 @@ def test_as_a_container_starts_it(installed: Installed) -> None:
         env=installed.variables(**given),
         cwd=installed.folder,
         capture_output=True,
-        timeout=LIMIT,
+        timeout=PATIENCE,
     )
     assert dead.returncode != 0
 

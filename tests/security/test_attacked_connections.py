@@ -13,6 +13,7 @@ import pytest
 from bythebook.database.engine import open_database
 from bythebook.keys import Keys
 from bythebook.settings import Settings
+from extent import PATIENCE
 from faults.process import service_process
 from security.attacks import ATTACKS, Attack, under
 
@@ -60,7 +61,7 @@ async def test_an_attack_stops_nobody_else(home: Path, attack: Attack) -> None:
         before = most_memory_mb(service.pid)
         async with under(attack, service.url) as attackers:
             await check_others_are_answered(http)
-            async with asyncio.timeout(60):
+            async with asyncio.timeout(PATIENCE):
                 await attackers.all_cut.wait()
             await check_others_are_answered(http)
             more = most_memory_mb(service.pid) - before

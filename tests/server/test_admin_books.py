@@ -38,7 +38,7 @@ async def read(up: Running, to: str = BOOKS, /, **body: Any) -> dict[str, Any]:
         found: dict[str, Any] = (await up.http.get(f"/ingestion/status/{job['job_id']}")).json()
         return found if found["status"] in ("completed", "failed") else None
 
-    found: dict[str, Any] = await until(ended, 120)
+    found: dict[str, Any] = await until(ended)
     return found
 
 

@@ -14,6 +14,7 @@ from bythebook.models.job import IngestionJob
 from bythebook.server.ingest_worker import IngestWorker
 from bythebook.server.managed_books import FolderSource
 from bythebook.settings import Settings
+from extent import PATIENCE
 from fetching.test_repository import work as work
 from invariants import check_invariants, content_of
 from server.running import until
@@ -26,7 +27,7 @@ async def ended(library: Library, job: IngestionJob) -> IngestionJob:
     async def has() -> bool:
         return (await library.job(job.job_id)).completed_at is not None
 
-    await until(has, 90)
+    await until(has)
     return await library.job(job.job_id)
 
 
@@ -65,9 +66,9 @@ async def test_workers_stop_and_die_and_nothing_is_lost_or_doubled(
 
     # Told to stop, a worker finishes what it has begun.
     stopped = workers.start("--concurrency", "1")
-    await until(done_so_far, 90)
+    await until(done_so_far)
     stopped.send_signal(signal.SIGTERM)
-    assert await asyncio.to_thread(stopped.wait, 60) == 0
+    assert await asyncio.to_thread(stopped.wait, PATIENCE) == 0
     before = await on_servers.job(big.job_id)
     state = await on_servers.catalog.state("one", on_servers.settings.collection)
     assert before.status == "running" and len(state.records) == before.files_processed < FILES
@@ -78,7 +79,7 @@ async def test_workers_stop_and_die_and_nothing_is_lost_or_doubled(
     async def went_on() -> bool:
         return await done_so_far() > before.files_processed
 
-    await until(went_on, 90)
+    await until(went_on)
     killed.send_signal(signal.SIGKILL)
     killed.wait()
     # Elsewhere, with another home, the job is not taken for dead.
@@ -111,6 +112,6 @@ async def test_workers_stop_and_die_and_nothing_is_lost_or_doubled(
     await check_same_as_in_process(on_servers, one, tmp_path)
     for process in workers.processes[2:]:
         process.send_signal(signal.SIGTERM)
-    assert [process.wait(60) for process in workers.processes[2:]] == [0, 0]
+    assert [process.wait(PATIENCE) for process in workers.processes[2:]] == [0, 0]
     logs = workers.log(2) + workers.log(3)
     assert logs.count("is done") == 4 and "Traceback" not in logs

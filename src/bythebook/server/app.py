@@ -83,14 +83,16 @@ def make_app(settings: Settings, service: Service | None = None) -> FastAPI:
         docs_url=None,
         redoc_url=None,
         lifespan=lifespan,
-        generate_unique_id_function=_operation_id,
         redirect_slashes=False,
     )
     app.state.service = service
     app.openapi = lambda: _openapi(app)  # type: ignore[method-assign]
-    for module in ROUTE_MODULES:
-        app.include_router(module.router)
+    # As they are: `include_router` would build each a second time, when it is first asked for.
     routes = [each for module in ROUTE_MODULES for each in module.router.routes]
+    app.router.routes.extend(routes)
+    for route in routes:
+        if isinstance(route, APIRoute):
+            route.operation_id = route.name
     handle_problems(app, routes)
     # The last one added is the outermost.
     slots = RequestSlots(settings.max_concurrent)
@@ -114,7 +116,3 @@ def _openapi(app: FastAPI) -> dict[str, Any]:
             document["components"]["schemas"].pop(model, None)
     assert app.openapi_schema is not None
     return app.openapi_schema
-
-
-def _operation_id(route: APIRoute) -> str:
-    return route.name
