@@ -6,7 +6,7 @@ import os
 
 FULL = bool(os.environ.get("BYTHEBOOK_TEST_FULL"))
 EXAMPLES = 100 if FULL else 25
-EXAMPLES_OF_A_ROUTE = 10 if FULL else 3
+EXAMPLES_OF_A_ROUTE = 10 if FULL else 2
 FAULT_ROUNDS = 50 if FULL else 1
 
 # Seconds in which anything happens, however busy the machine is. Whoever waits, waits for the

@@ -8,6 +8,7 @@ import re
 import signal
 import subprocess
 import sys
+import sysconfig
 import time
 import zipfile
 from collections.abc import Iterator, Mapping
@@ -21,7 +22,7 @@ import pytest
 from bythebook import __version__
 from bythebook.settings import Settings
 from examples.example_files import PINNED, open_routes
-from extent import PATIENCE
+from extent import FULL, PATIENCE
 from install.dockerfile import ROOT, copy_context, moved, stages
 from reading.made_files import Printed
 from shared_server import free_port
@@ -115,6 +116,19 @@ def step(text: str, places: Mapping[str, Path], folder: Path) -> None:
     ran(["sh", "-ec", text], folder, pip_variables())
 
 
+def install(place: Path, wheels: Path, folder: Path) -> None:
+    """By the step of the Dockerfile that installs the wheels. In `make test` what they need comes
+    from the environment of the tests, which pip has filled from the same list."""
+    places = {"/opt/bythebook": place, "/wheels": wheels}
+    if FULL:
+        step(BUILD.runs[-1], places, folder)
+        return
+    step(BUILD.runs[-1].replace(" install ", " install --no-deps "), places, folder)
+    (own,) = place.glob("lib/python*/site-packages")
+    # A line of a .pth file is searched last, and brings no editable install with it.
+    (own / "tests.pth").write_text(sysconfig.get_path("purelib") + "\n")
+
+
 @pytest.fixture(scope="session")
 def wheels(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("dist")
@@ -130,7 +144,7 @@ def installed(wheels: Path, tmp_path_factory: pytest.TempPathFactory) -> Install
     """By the step of the Dockerfile that installs the wheels."""
     place = tmp_path_factory.mktemp("environment") / "bythebook"
     folder = tmp_path_factory.mktemp("user")
-    step(BUILD.runs[-1], {"/opt/bythebook": place, "/wheels": wheels}, folder)
+    install(place, wheels, folder)
     pdf = Printed(title="Presses")
     pdf.add_page()
     for heading, text in PRESSES.items():

@@ -40,7 +40,7 @@ async def ended(http: httpx.AsyncClient, book_id: str, count: int) -> dict[str, 
         jobs = (await http.get("/ingestion/status", params={"book_id": book_id})).json()
         return jobs[0] if len(jobs) == count and jobs[0]["completed_at"] else None
 
-    found: dict[str, Any] = await until(look, seconds=120)
+    found: dict[str, Any] = await until(look)
     return found
 
 
