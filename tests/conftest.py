@@ -29,7 +29,7 @@ from kept import (
     SUPPORT,
     VECTOR,
     keep_model,
-    keep_no_server_waiting,
+    keep_nobody_waiting,
     keep_readings,
     keep_tables,
     keep_work_inside,
@@ -112,7 +112,7 @@ def _kept() -> Iterator[None]:
         keep_readings(patch)
         keep_tables(patch)
         keep_work_inside(patch)
-        keep_no_server_waiting(patch)
+        keep_nobody_waiting(patch)
         yield
 
 

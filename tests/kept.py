@@ -17,6 +17,7 @@ from sqlalchemy.engine import Connection
 from bythebook import gaps, runtime
 from bythebook.database import engine
 from bythebook.embedding import minilm
+from bythebook.index.qdrant_server import ServerStore
 from bythebook.reader import reader
 
 T = TypeVar("T")
@@ -121,5 +122,11 @@ class Hurried:
         await asyncio.sleep(min(seconds, 0.005))
 
 
-def keep_no_server_waiting(patch: pytest.MonkeyPatch) -> None:
+async def _at_once(_seconds: float) -> None:
+    await asyncio.sleep(0)
+
+
+def keep_nobody_waiting(patch: pytest.MonkeyPatch) -> None:
+    """A service ends when it is told to; a Qdrant server that is away is asked again at once."""
     patch.setattr(uvicorn.server, "asyncio", Hurried())
+    patch.setitem(vars(ServerStore)["__init__"].__kwdefaults__, "sleep", _at_once)

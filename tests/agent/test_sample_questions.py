@@ -16,7 +16,11 @@ from bythebook.models.conversation import Conversation
 from extent import FULL
 
 # One worker, which reads no passage twice for a question.
-pytestmark = [pytest.mark.usefixtures("with_reader"), pytest.mark.xdist_group("questions")]
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.usefixtures("with_reader"),
+    pytest.mark.xdist_group("questions"),
+]
 
 DATA = Path(__file__).parents[1] / "data"
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import random
 from pathlib import Path
 
+import pytest
+
 from booktext import TOPICS, lesson, section
 from bythebook.library import Library
 from bythebook.settings import Settings
@@ -32,6 +34,7 @@ def write_lessons(root: Path, generator: random.Random) -> None:
         )
 
 
+@pytest.mark.slow
 async def test_kills_lose_nothing_and_double_nothing(tmp_path: Path) -> None:
     generator = random.Random(20261115)
     root, home = tmp_path / "book", tmp_path / "home"

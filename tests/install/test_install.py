@@ -28,7 +28,7 @@ from reading.made_files import Printed
 from shared_server import free_port
 
 # One worker has the environment; what is measured here is whether it works, not how fast.
-pytestmark = pytest.mark.xdist_group("install")
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("install")]
 BUILD, IMAGE = stages()
 OWN_VARIABLES = {str(field.validation_alias) for field in Settings.model_fields.values()}
 PRESSES = {

@@ -6,6 +6,7 @@ import asyncio
 import signal
 from pathlib import Path
 
+import pytest
 from sqlalchemy import func, select
 
 from bythebook.database.tables import PASSING
@@ -48,6 +49,7 @@ async def nothing_left(library: Library) -> bool:
     return not any(counts)
 
 
+@pytest.mark.slow
 async def test_workers_stop_and_die_and_nothing_is_lost_or_doubled(
     on_servers: Library, workers: Fleet, work: Path, tmp_path: Path
 ) -> None:

@@ -44,6 +44,7 @@ async def ended(http: httpx.AsyncClient, book_id: str, count: int) -> dict[str, 
     return found
 
 
+@pytest.mark.slow
 async def test_what_changed_is_read_again_in_its_time_and_shown(
     cli: Cli, home: Path, tmp_path: Path, work: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
