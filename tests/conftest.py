@@ -17,12 +17,14 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 
 from booktext import WriteBook
 from bythebook import runtime
+from bythebook.database import engine as database_engine
 from bythebook.database.engine import open_database
 from bythebook.library import Library, sample_book
 from bythebook.reader import Reader
 from bythebook.settings import Settings
 from extent import EXAMPLES
 from kept import (
+    MIGRATE,
     MODEL,
     PROCESSES,
     READ,
@@ -120,6 +122,12 @@ def _kept() -> Iterator[None]:
 def with_processes(monkeypatch: pytest.MonkeyPatch) -> None:
     """A service reads and embeds in a process of its own, as it does for everybody."""
     monkeypatch.setattr(runtime, "Processes", PROCESSES)
+
+
+@pytest.fixture
+def with_migrations(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An empty database gets its tables from the migrations."""
+    monkeypatch.setattr(database_engine, "_migrate", MIGRATE)
 
 
 @pytest.fixture

@@ -27,6 +27,7 @@ VECTORS = 20_000
 MODEL, VECTOR = minilm.Model, minilm.Model.vector
 READ, SUPPORT = reader.Reader._read, reader.Reader._support
 PROCESSES = runtime.Processes
+MIGRATE = engine._migrate
 
 
 def keep_model(patch: pytest.MonkeyPatch) -> None:
@@ -63,18 +64,17 @@ def keep_readings(patch: pytest.MonkeyPatch) -> None:
 
 def keep_tables(patch: pytest.MonkeyPatch) -> None:
     """What the migrations did to the first empty database of a kind is done to the others."""
-    migrate = engine._migrate
     recorded: dict[str, list[tuple[str, Any]]] = {}
 
     def quickly(connection: Connection) -> None:
         kind = connection.dialect.name
         if inspect(connection).get_table_names():
-            migrate(connection)
+            MIGRATE(connection)
         elif kind in recorded:
             for statement, values in recorded[kind]:
                 connection.exec_driver_sql(statement, values)
         else:
-            recorded[kind] = _recorded(connection, lambda: migrate(connection))
+            recorded[kind] = _recorded(connection, lambda: MIGRATE(connection))
 
     patch.setattr(engine, "_migrate", quickly)
 

@@ -30,6 +30,8 @@ from bythebook.errors import ConfigurationError, StoreError
 from bythebook.ingestion.jobs import Jobs
 from extent import PATIENCE
 
+pytestmark = pytest.mark.usefixtures("with_migrations")
+
 
 async def test_the_migrations_make_the_tables(database_url: str) -> None:
     def differences(connection: Connection) -> list[Any]:
