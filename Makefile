@@ -57,7 +57,7 @@ dist: install-dev  ## both wheels and the source archive, into dist/
 test-faults: install-dev  ## a real service under kills, full disks and failing servers: an hour
 	test -n "$$QDRANT_URL" || scripts/get_qdrant.sh || true
 	scripts/get_debian.sh redis-server || true
-	BYTHEBOOK_FAULT_ROUNDS=$${BYTHEBOOK_FAULT_ROUNDS:-200} $(BIN)/pytest -n 2 --dist load tests/faults
+	BYTHEBOOK_TEST_FULL=1 BYTHEBOOK_FAULT_ROUNDS=$${BYTHEBOOK_FAULT_ROUNDS:-200} $(BIN)/pytest -n 2 --dist load tests/faults
 
 # Many readers at once for a while, beside an ingest; then several services that share servers.
 test-load: install-dev  ## many readers at once, for an hour; MINUTES=5 for a short look
