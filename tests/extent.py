@@ -11,7 +11,7 @@ FAULT_ROUNDS = 50 if FULL else 1
 
 # Seconds in which anything happens, however busy the machine is. Whoever waits, waits for the
 # event, and so long at most.
-PATIENCE = 300
+PATIENCE = 600
 
 
 def examples(all_of_them: int) -> int:
