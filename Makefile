@@ -22,15 +22,16 @@ demo: install  ## read the sample book and ask it two questions
 serve: install  ## the sample book on http://127.0.0.1:8000, unless there are books already
 	$(BIN)/bythebook serve --sample
 
-test: install-dev lint  ## everything the tests need, and all tests
+# Every kind of test, and of what takes long a part: ten minutes on two idle cores.
+test: install-dev lint  ## every kind of test, after fetching what they need: ten minutes
 	test -n "$$QDRANT_URL" || scripts/get_qdrant.sh || true
 	scripts/get_debian.sh redis-server || true
 	scripts/get_debian.sh chromium || true
 	$(BIN)/pytest -n 2 --dist loadgroup --durations=25
 
-# More examples of each property and route, and fifty kills; `.ci/run` does not call it.
+# Every example, round, fault and pair of databases; `.ci/run` does not call it.
 test-full: export BYTHEBOOK_TEST_FULL := 1
-test-full: test  ## the same with every round and example
+test-full: test  ## the same with every round and example: hours
 
 test-fast: install-dev  ## tests for the next edit: no server, no browser, below two minutes
 	$(BIN)/python -m pytest -n 2 --dist loadscope -m 'not llm and not slow and not servers' $(FAST:%=tests/%)
@@ -56,7 +57,7 @@ dist: install-dev  ## both wheels and the source archive, into dist/
 test-faults: install-dev  ## a real service under kills, full disks and failing servers: an hour
 	test -n "$$QDRANT_URL" || scripts/get_qdrant.sh || true
 	scripts/get_debian.sh redis-server || true
-	BYTHEBOOK_FAULT_ROUNDS=$${BYTHEBOOK_FAULT_ROUNDS:-200} $(BIN)/pytest -n 2 --dist load tests/faults
+	BYTHEBOOK_TEST_FULL=1 BYTHEBOOK_FAULT_ROUNDS=$${BYTHEBOOK_FAULT_ROUNDS:-200} $(BIN)/pytest -n 2 --dist load tests/faults
 
 # Many readers at once for a while, beside an ingest; then several services that share servers.
 test-load: install-dev  ## many readers at once, for an hour; MINUTES=5 for a short look

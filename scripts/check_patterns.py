@@ -43,7 +43,9 @@ class Finding:
     size: int
 
 
-def attacks(pattern: re.Pattern[Any]) -> Iterator[tuple[str, str, str]]:
+def attacks(
+    pattern: re.Pattern[Any], most_named: int = MOST_NAMED
+) -> Iterator[tuple[str, str, str]]:
     """Beginnings, what to repeat, and ends."""
     text = pattern.pattern if isinstance(pattern.pattern, str) else pattern.pattern.decode("latin")
     parsed = _parser.parse(text, pattern.flags & ~re.LOCALE)
@@ -57,7 +59,7 @@ def attacks(pattern: re.Pattern[Any]) -> Iterator[tuple[str, str, str]]:
     for sign in SIGNS:
         yield "", sign, "\x00"
     # Such as an escape and the sign that begins what it stands in: each is a new start.
-    named = sorted({chr(code) for code in _literals(list(parsed))})[:MOST_NAMED]
+    named = sorted({chr(code) for code in _literals(list(parsed))})[:most_named]
     for first, second in permutations(named, 2):
         yield "", first + second, "\x00"
 
@@ -236,10 +238,10 @@ def _steps(expression: Expression, steps: Steps, text: str, most: int) -> int:
     return counted.count
 
 
-def check(expression: Expression) -> Finding | None:
+def check(expression: Expression, most_named: int = MOST_NAMED) -> Finding | None:
     """The first attack on it that works."""
     steps = Steps(expression.pattern)
-    for start, repeated, end in attacks(expression.pattern):
+    for start, repeated, end in attacks(expression.pattern, most_named):
         counts = []
         for size in SIZES:
             text = start + repeated * (size // len(repeated)) + end

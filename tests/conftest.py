@@ -8,7 +8,6 @@ import shutil
 import sys
 import tempfile
 from collections.abc import AsyncIterator, Iterator
-from functools import cache
 from pathlib import Path
 
 import pytest
@@ -17,11 +16,26 @@ from hypothesis import HealthCheck, settings
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from booktext import WriteBook
+from bythebook import runtime
+from bythebook.database import engine as database_engine
 from bythebook.database.engine import open_database
-from bythebook.embedding import embedder
 from bythebook.library import Library, sample_book
+from bythebook.reader import Reader
 from bythebook.settings import Settings
 from extent import EXAMPLES
+from kept import (
+    MIGRATE,
+    MODEL,
+    PROCESSES,
+    READ,
+    SUPPORT,
+    VECTOR,
+    keep_model,
+    keep_nobody_waiting,
+    keep_readings,
+    keep_tables,
+    keep_work_inside,
+)
 from postgres_server import new_database, postgres_server
 from qdrant_server import qdrant_server
 from redis_server import RedisServer
@@ -50,10 +64,13 @@ def pytest_configure() -> None:
         sys.dont_write_bytecode = False
 
 
+@pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if not {"postgres_url", "qdrant_url", "redis_url"}.isdisjoint(fixtures_of(item)):
             item.add_marker("servers")
+    # One that takes long and begins last leaves the other cores idle.
+    items.sort(key=lambda item: item.get_closest_marker("slow") is None)
 
 
 def fixtures_of(item: pytest.Item) -> list[str]:
@@ -90,11 +107,35 @@ def with_sandbox(_own_environment: None, monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 @pytest.fixture(scope="session", autouse=True)
-def _one_model() -> Iterator[None]:
-    """The built-in model is read and checked once for each worker, not for each library."""
+def _kept() -> Iterator[None]:
+    """What is the same for all tests is made once for each worker."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(embedder, "Model", cache(embedder.Model))
+        keep_model(patch)
+        keep_readings(patch)
+        keep_tables(patch)
+        keep_work_inside(patch)
+        keep_nobody_waiting(patch)
         yield
+
+
+@pytest.fixture
+def with_processes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A service reads and embeds in a process of its own, as it does for everybody."""
+    monkeypatch.setattr(runtime, "Processes", PROCESSES)
+
+
+@pytest.fixture
+def with_migrations(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An empty database gets its tables from the migrations."""
+    monkeypatch.setattr(database_engine, "_migrate", MIGRATE)
+
+
+@pytest.fixture
+def with_networks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each text is embedded and each passage read, although it was before."""
+    monkeypatch.setattr(MODEL, "vector", VECTOR)
+    monkeypatch.setattr(Reader, "_read", READ)
+    monkeypatch.setattr(Reader, "_support", SUPPORT)
 
 
 @pytest.fixture(scope="session")

@@ -23,12 +23,12 @@ from sqlalchemy import text
 from sqlalchemy.engine import make_url
 from sqlalchemy.ext.asyncio import create_async_engine
 
+from extent import PATIENCE
 from shared_server import State, free_port, give_up, room_in_memory, shared_server
 
 PASSWORD = "open/sesame&?"
 # A server refuses to run as root.
 _OTHER_USER = "nobody"
-_SECONDS_TO_START = "120"
 # Nothing here outlives the run, so nothing need reach a disk; many tests connect at once.
 _OPTIONS = (
     "-c listen_addresses=127.0.0.1 -c unix_socket_directories= -c fsync=off"
@@ -53,7 +53,7 @@ def restart_postgres(shared: Path) -> None:
     """Ends every connection at once, as a crash would, and comes back at the same address."""
     state: State = json.loads((shared / "postgres.json").read_text())
     folder = state["folder"]
-    how = ["-w", "-t", _SECONDS_TO_START, "-m", "immediate", "-l", f"{folder}/log"]
+    how = ["-w", "-t", str(PATIENCE), "-m", "immediate", "-l", f"{folder}/log"]
     _run(Path(state["programs"]) / "pg_ctl", "-D", f"{folder}/data", *how, "restart")
 
 
@@ -102,7 +102,7 @@ def _start_in(folder: Path, programs: Path) -> str:
     data, port = f"{folder}/data", free_port()
     how = ["--auth=scram-sha-256", f"--pwfile={password}", "--locale=C", "--no-sync"]
     _run(programs / "initdb", "-D", data, "-U", "tester", "--encoding=UTF8", *how)
-    waiting = ["-w", "-t", _SECONDS_TO_START, "-l", f"{folder}/log"]
+    waiting = ["-w", "-t", str(PATIENCE), "-l", f"{folder}/log"]
     _run(programs / "pg_ctl", "-D", data, "-o", f"{_OPTIONS} {port}", *waiting, "start")
     url = make_url(f"postgresql://127.0.0.1:{port}/postgres")
     return url.set(username="tester", password=PASSWORD).render_as_string(hide_password=False)

@@ -21,10 +21,10 @@ from pathlib import Path
 
 import pytest
 
+from extent import PATIENCE
 from shared_server import State, free_port, give_up, room_in_memory, shared_server
 
 _BINARY = Path(__file__).parent.parent / ".tools" / "qdrant"
-_SECONDS_TO_START = 120
 # Where Debian keeps the libraries of another processor.
 _LIBRARIES = "/usr/x86_64-linux-gnu"
 
@@ -81,7 +81,7 @@ def _stop(state: State) -> None:
 
 def _wait(url: str, pid: int, log: Path) -> None:
     direct = urllib.request.build_opener(urllib.request.ProxyHandler({}))
-    deadline = time.monotonic() + _SECONDS_TO_START
+    deadline = time.monotonic() + PATIENCE
     while time.monotonic() < deadline:
         try:
             os.kill(pid, 0)

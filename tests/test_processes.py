@@ -20,6 +20,7 @@ from bythebook.models.job import IngestionJob
 from bythebook.reading.layout import find_book
 from bythebook.runtime import ATTEMPTS, Processes
 from bythebook.settings import Settings
+from extent import PATIENCE
 from workers.fleet import write_lessons
 
 PARENT = """
@@ -81,6 +82,7 @@ async def test_what_kills_its_process_is_given_up_and_the_rest_is_done(
     assert others == list(range(1, 21))
 
 
+@pytest.mark.usefixtures("with_processes")
 async def test_an_ingest_survives_the_death_of_its_process(tmp_path: Path) -> None:
     write_lessons(tmp_path / "book", 60)
     async with await Library.open(Settings(home=tmp_path / "home")) as library:
@@ -109,7 +111,7 @@ def test_nobody_is_left_when_the_parent_is_killed(tmp_path: Path) -> None:
         child = int(parent.stdout.readline())
         assert is_running(child)
         parent.send_signal(signal.SIGKILL)
-    for _ in range(200):
+    for _ in range(20 * PATIENCE):
         if not is_running(child):
             return
         time.sleep(0.05)

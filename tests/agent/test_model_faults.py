@@ -3,9 +3,9 @@ terminal event, and nothing that hangs."""
 
 from __future__ import annotations
 
-import asyncio
 from base64 import b64encode
 from itertools import pairwise
+from typing import Any
 
 import pytest
 
@@ -16,6 +16,7 @@ from bythebook.agent.language_model import LanguageModel
 from bythebook.errors import ConfigurationError, ModelError
 from bythebook.models.conversation import Conversation, Turn
 from bythebook.settings import Settings
+from extent import PATIENCE
 from standins.llm_server import (
     LlmServer,
     Step,
@@ -48,22 +49,24 @@ BROKEN = [
     pytest.param([SEARCH, fails(500)], "HTTP 500", id="500 after a search"),
     pytest.param([SEARCH, hangs(30)], "0.3 seconds", id="hangs after a search"),
 ]
-IMPATIENT = {"completion_timeout": 0.3, "retries": 1, "breaker_failures": 100}
+AGAIN = {"retries": 1, "breaker_failures": 100}
 ERROR = {"model_down": "error"}
 
 
-def script(llm: LlmServer, steps: list[Step]) -> None:
+def script(llm: LlmServer, steps: list[Step]) -> dict[str, Any]:
+    """How long to wait for it: only for one that hangs is too long what a busy machine takes."""
     llm.script(*steps[:-1])
     llm.always(steps[-1])
+    return {**AGAIN, "completion_timeout": 0.3 if steps[-1].wait else PATIENCE}
 
 
 @pytest.mark.parametrize(("steps", "told"), BROKEN)
 async def test_a_failure_can_be_one_clear_error(
     with_llm: Assistants, llm: LlmServer, streaming: bool, steps: list[Step], told: str
 ) -> None:
-    script(llm, steps)
+    how = script(llm, steps)
     conversation = Conversation()
-    async with with_llm(openai_stream=streaming, **IMPATIENT, **ERROR) as assistant:
+    async with with_llm(openai_stream=streaming, **how, **ERROR) as assistant:
         heard = await listen(assistant.stream(QUESTION, conversation))
     last = heard[-1]
     assert isinstance(last, Failed) and isinstance(last.error, ModelError)
@@ -77,8 +80,8 @@ async def test_a_failure_can_be_one_clear_error(
 async def test_the_book_is_quoted_instead(
     with_llm: Assistants, llm: LlmServer, streaming: bool, steps: list[Step], told: str
 ) -> None:
-    script(llm, steps)
-    async with with_llm(**IMPATIENT, openai_stream=streaming) as assistant:
+    how = script(llm, steps)
+    async with with_llm(**how, openai_stream=streaming) as assistant:
         heard = await listen(assistant.stream(QUESTION))
     answer = answer_in(heard)
     assert (
@@ -172,7 +175,8 @@ async def test_what_can_not_pass_is_not_tried_again(
     with_llm: Assistants, llm: LlmServer, streaming: bool, step: Step
 ) -> None:
     llm.always(step)
-    async with with_llm(openai_stream=streaming, completion_timeout=0.3) as assistant:
+    limit = 0.3 if step.wait else PATIENCE
+    async with with_llm(openai_stream=streaming, completion_timeout=limit) as assistant:
         await listen(assistant.stream(QUESTION))
     assert len(llm.requests) == 1
 
@@ -191,12 +195,12 @@ async def test_the_breaker_leaves_a_failing_model_alone(
 
 async def test_the_breaker_closes_again(with_llm: Assistants, llm: LlmServer) -> None:
     llm.script(fails(500), fails(500), SEARCH, says(f"{TRUE} [1]."))
-    how = {"retries": 0, "breaker_failures": 2, "breaker_seconds": 0.2, **ERROR}
+    how = {"retries": 0, "breaker_failures": 2, "breaker_seconds": 3600, **ERROR}
     async with with_llm(**how) as assistant:
         for _ in range(3):
             assert isinstance((await listen(assistant.stream(QUESTION)))[-1], Failed)
         assert len(llm.requests) == 2
-        await asyncio.sleep(0.25)
+        assistant.language_model._breaker.seconds = 0  # as if they were over
         assert answer_in(await listen(assistant.stream(QUESTION))).text == f"{TRUE} [1]."
 
 

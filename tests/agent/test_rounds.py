@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 
 from bythebook.agent.scheduling import FairTurns
+from extent import PATIENCE
 
 
 async def test_others_go_between_two_steps() -> None:
@@ -30,6 +31,6 @@ async def test_an_answer_that_is_given_up_holds_nobody_up() -> None:
     first, given_up, last = (asyncio.create_task(fair_turns.next()) for _ in range(3))
     await first
     given_up.cancel()
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(PATIENCE):
         await last
     assert given_up.cancelled()

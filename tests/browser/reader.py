@@ -9,8 +9,10 @@ from urllib.parse import urlsplit
 
 from playwright.async_api import ConsoleMessage, Dialog, Error, Locator, Page, Request, expect
 
+from extent import PATIENCE
+
 # Two slow cores carry a service, a browser, and another worker's.
-PATIENCE_MS = 30_000
+PATIENCE_MS = PATIENCE * 1000
 
 # A part of Chromium: an extension, and what all of its own pages use.
 PDF_VIEWER = ("chrome-extension://mhjfbmdgcfjbbpaeojofohoefgiehjai/", "chrome://resources/")

@@ -104,7 +104,7 @@ async def test_a_book_is_added_and_its_job_followed(reader: Reader, tmp_path: Pa
         await expect(books.get_by_role("status")).to_have_text(re.compile(r"being read: job \d+"))
         bar = jobs.get_by_role("progressbar", name=re.compile(r"^\d+ of \d+ files$"))
         await expect(bar).to_be_visible()
-        await expect(jobs.locator(".state")).to_have_text("completed", timeout=120_000)
+        await expect(jobs.locator(".state")).to_have_text("completed")
         await expect(books.get_by_role("list")).to_contain_text("Physical AI and Robotics")
         await expect(page.locator('[aria-live="polite"]').last).to_have_text(
             re.compile(r"Job \d+ is completed\.")

@@ -23,7 +23,6 @@ from standins.llm_steps import searches_then
 
 BOOK = "physical-ai-robotics"
 QUESTION = "What is a URDF?"
-LONG_MS = 120_000
 CHAPTER = sample_book() / "module-1-ros2"
 
 
@@ -54,7 +53,7 @@ def chapters() -> list[FilePayload]:
 
 async def is_read(page: Page, title: str) -> None:
     book = part(page, "Books").get_by_role("listitem").filter(has_text=title)
-    await expect(book).to_contain_text("passage", timeout=LONG_MS)
+    await expect(book).to_contain_text("passage")
 
 
 async def test_a_book_is_uploaded_asked_changed_and_removed(reader: Reader, empty: Running) -> None:
@@ -73,7 +72,7 @@ async def test_a_book_is_uploaded_asked_changed_and_removed(reader: Reader, empt
     await form.get_by_label("Title").fill("Robots for Everybody")
     await form.get_by_role("button", name="Add these files").click()
     await expect(told).to_have_text(re.compile(r"^robots-for-everybody is being read: job \d+\."))
-    await expect(jobs.locator(".state")).to_contain_text("completed", timeout=LONG_MS)
+    await expect(jobs.locator(".state")).to_contain_text("completed")
     await jobs.get_by_text(re.compile(r"^\d notes?$")).click()
     await expect(jobs.get_by_text("torn.pdf").first).to_be_visible()
     await is_read(page, "Robots for Everybody")
@@ -92,7 +91,7 @@ async def test_a_book_is_uploaded_asked_changed_and_removed(reader: Reader, empt
     await expect(told).to_have_text("The book is called Our Robots now.")
     await books.get_by_label("How to read Our Robots").select_option(label="Every file")
     await books.get_by_role("button", name="Read Our Robots").click()
-    await expect(jobs.locator(".state").first).to_contain_text("completed", timeout=LONG_MS)
+    await expect(jobs.locator(".state").first).to_contain_text("completed")
     await expect(jobs.get_by_role("row")).to_have_count(3)
     await is_read(page, "Our Robots")
 
@@ -116,7 +115,7 @@ async def test_a_book_is_uploaded_asked_changed_and_removed(reader: Reader, empt
     gone = books.get_by_role("list", name="Removed pages of Our Robots")
     await gone.get_by_role("button", name="Bring back").click()
     await expect(told).to_have_text(re.compile(r"is being read: job \d+\.$"))
-    await expect(rows).to_have_count(before, timeout=LONG_MS)
+    await expect(rows).to_have_count(before)
     await expect(gone).to_have_count(0)
     await rows.first.click()
     await question.get_by_role("button", name="Remove the page").click()
@@ -175,9 +174,7 @@ async def test_a_book_is_added_by_its_address(reader: Reader, empty: Running, si
     # Its own machine, but another port: nobody allowed that.
     await form.get_by_label("Address").fill(f"{empty.server.address}/docs")
     await form.get_by_role("button", name="Add this address").click()
-    await expect(jobs.locator(".state").first).to_contain_text(
-        "is not a public address", timeout=LONG_MS
-    )
+    await expect(jobs.locator(".state").first).to_contain_text("is not a public address")
     await form.get_by_label("Address").fill(f"{site.origin}/docs/")
     await form.get_by_label("Its title").fill("Water")
     await form.get_by_role("button", name="Add this address").click()
@@ -194,7 +191,7 @@ async def test_a_book_is_added_by_its_address(reader: Reader, empty: Running, si
     await expect(books.get_by_text("Last reading: 2 added")).to_be_visible()
     site.put("/docs/pumps.html", f"{head}{pumps.replace('deep', 'shallow')}</main></html>")
     await books.get_by_role("button", name="Read Water").click()
-    await expect(books.get_by_text("Last reading: 1 changed")).to_be_visible(timeout=LONG_MS)
+    await expect(books.get_by_text("Last reading: 1 changed")).to_be_visible()
     await books.get_by_text("Last reading: 1 changed").click()
     changes = books.get_by_role("list", name="Changes of Water")
     await expect(changes).to_have_text(re.compile(r"^changed: .*pumps"))
@@ -210,7 +207,7 @@ async def test_a_book_is_added_by_its_address(reader: Reader, empty: Running, si
     await expect(books.get_by_role("status")).to_have_text("The page Pumps is removed.")
     await books.get_by_role("button", name="Read Water").click()
     await expect(jobs.get_by_role("row")).to_have_count(5)
-    await expect(jobs.locator(".state").first).to_have_text("completed", timeout=LONG_MS)
+    await expect(jobs.locator(".state").first).to_have_text("completed")
     assert (await empty.service.library.book()).total_files == 1
     await books.get_by_role("button", name="Remove this book").click()
     await dialog.get_by_role("button", name="Remove the book").click()
@@ -232,12 +229,12 @@ async def test_the_language_model_is_tested_and_chosen(
         await model.get_by_label("Model", exact=True).fill(llm.model)
         await model.get_by_role("button", name="Test it").click()
         found = model.get_by_role("list", name="What the test found")
-        await expect(found).to_contain_text("Failed: reachable", timeout=LONG_MS)
+        await expect(found).to_contain_text("Failed: reachable")
         assert not file.exists()
         await model.get_by_label("Address").fill(llm.base_url)
         await model.get_by_label("Key").fill(secret)
         await model.get_by_role("button", name="Test it").click()
-        await expect(model.get_by_role("status")).to_have_text("The model works.", timeout=LONG_MS)
+        await expect(model.get_by_role("status")).to_have_text("The model works.")
         for name in ("reachable", "tool calls", "streaming", "speed", "sentences"):
             await expect(found).to_contain_text(name)
         assert (await up.http.get("/info")).json()["answerer"] == "built-in"
@@ -268,7 +265,7 @@ async def test_the_environment_wins(reader: Reader, serve: Serve, llm: LlmServer
         await expect(model.get_by_label("Address")).to_be_disabled()
         await expect(model.get_by_role("button", name="Use")).to_have_count(0)
         await model.get_by_role("button", name="Test it").click()
-        await expect(model.get_by_role("status")).to_have_text("The model works.", timeout=LONG_MS)
+        await expect(model.get_by_role("status")).to_have_text("The model works.")
 
 
 async def test_a_key_for_a_site_and_the_widget_there(

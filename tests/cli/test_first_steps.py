@@ -14,6 +14,7 @@ from booktext import WriteBook, small_book
 from bythebook.library import Library
 from bythebook.settings import Settings
 from cli.conftest import Cli
+from extent import PATIENCE
 from server.running import running
 
 
@@ -73,7 +74,7 @@ def test_a_person_is_asked_before_the_first_key(home: Path) -> None:
         stdin=theirs,
         stdout=subprocess.PIPE,
         stderr=theirs,
-        timeout=120,
+        timeout=PATIENCE,
         check=False,
     )
     assert made.returncode == 1 and b"btb_" not in made.stdout

@@ -20,12 +20,15 @@ from bythebook.library import Library
 from bythebook.models.search_messages import SearchQuery
 from bythebook.settings import Settings
 from cli.conftest import Cli
+from extent import FULL, PATIENCE
 from faults.process import ServiceProcess, client, service_process
 from invariants import check_invariants
 from server.running import until
 from workers.fleet import write_lessons
 
 Result = tuple[int, str, str]
+# Enough that a service can end and come back meanwhile.
+LESSONS = 120 if FULL else 60
 QUESTIONS = [("What is a node?", True), ("What is a topic?", True), ("Who invented bread?", False)]
 COMMANDS = (
     ("ask", "What is a node?"),
@@ -169,13 +172,13 @@ def started(home: Path, *arguments: str) -> subprocess.Popen[str]:
 
 async def ended(process: subprocess.Popen[str]) -> str:
     """What it said; it must have done its work."""
-    said, told = await asyncio.to_thread(process.communicate, timeout=120)
+    said, told = await asyncio.to_thread(process.communicate, timeout=PATIENCE)
     assert process.returncode == 0, told
     assert "Traceback" not in told
     return said
 
 
-@pytest.mark.parametrize("with_service", [True, False])
+@pytest.mark.parametrize("with_service", [True, False] if FULL else [True])
 async def test_two_ingests_at_once(home: Path, tmp_path: Path, with_service: bool) -> None:
     books = [write_lessons(tmp_path / name, 24) for name in ("one", "two")]
     service = await asyncio.to_thread(ServiceProcess, home) if with_service else None
@@ -200,7 +203,7 @@ async def test_two_ingests_at_once(home: Path, tmp_path: Path, with_service: boo
 async def test_an_ingest_goes_on_when_the_service_ends(
     home: Path, tmp_path: Path, write_book: WriteBook, how: signal.Signals
 ) -> None:
-    book = write_lessons(tmp_path / "one", 120)
+    book = write_lessons(tmp_path / "one", LESSONS)
     async with await Library.open(Settings(home=home)) as library:
         await library.ingest(write_book(small_book()))
     async with service_process(home) as (service, http):
@@ -210,7 +213,7 @@ async def test_an_ingest_goes_on_when_the_service_ends(
             job = (await http.get("/ingestion/status")).json()[0]
             return bool(job["book_id"] == "one" and job["files_processed"])
 
-        await until(under_way, 240)
+        await until(under_way)
         status = await asyncio.to_thread(service.end, how)
         assert status == (0 if how == signal.SIGTERM else -how)
         # A service that comes back finds the index in use, and shares it.
@@ -219,7 +222,7 @@ async def test_an_ingest_goes_on_when_the_service_ends(
                 "/chat/run", json={"message": "What is a node?", "book_id": "small"}
             )
             assert answer.status_code == 200 and answer.json()["sources"]
-            assert "120 of 120 files read" in await ended(ingest)
+            assert f"{LESSONS} of {LESSONS} files read" in await ended(ingest)
             asked = {"text": "What is a node?", "book_id": "one"}
             found = await again.post("/search", json=asked)
             assert found.json()["results"]

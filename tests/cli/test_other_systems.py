@@ -14,8 +14,8 @@ import pytest
 
 from booktext import WriteBook
 from bythebook.fetching.git import GitFailed, run_git
+from extent import PATIENCE
 
-LIMIT = 600
 # Python imports this before all else, in the processes that are started from there, too.
 SITE = """
 import asyncio, os, signal, sys
@@ -60,13 +60,13 @@ def test_the_service(write_book: WriteBook) -> None:
                 said += (line := process.stderr.readline())
                 assert line, said
             address = line.split("listens on ")[1].split()[0]
-            with httpx.Client(timeout=LIMIT, trust_env=False) as client:
+            with httpx.Client(timeout=PATIENCE, trust_env=False) as client:
                 body = {"message": "How many kilograms does the beam press weigh?"}
                 answer = client.post(f"{address}/chat/run", json=body)
             assert "9000 kilograms" in answer.json()["response"]
             process.send_signal(signal.SIGTERM)
             process.stderr.read()
-            assert process.wait(LIMIT) == 0
+            assert process.wait(PATIENCE) == 0
         finally:
             process.kill()
 
@@ -78,7 +78,7 @@ async def test_git_is_ended_where_there_are_no_groups(
     child = tmp_path / "child"
     # It hands its output to nobody, as a child whose pipe is closed would end.
     forever = f"alias.wait=!echo $$ >{child}; exec tail -f {os.devnull} >{os.devnull} 2>&1"
-    async with asyncio.timeout(LIMIT):
+    async with asyncio.timeout(PATIENCE):
         with pytest.raises(GitFailed, match="took longer"):
             await run_git(tmp_path, ["wait"], 1, settings=[forever])
     if child.exists():
@@ -90,7 +90,7 @@ def ran(*arguments: str) -> str:
         [sys.executable, "-m", "bythebook", *arguments],
         capture_output=True,
         text=True,
-        timeout=LIMIT,
+        timeout=PATIENCE,
     )
     assert done.returncode == 0, done.stderr
     return done.stdout + done.stderr

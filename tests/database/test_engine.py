@@ -28,6 +28,9 @@ from bythebook.database.engine import (
 from bythebook.database.tables import metadata
 from bythebook.errors import ConfigurationError, StoreError
 from bythebook.ingestion.jobs import Jobs
+from extent import PATIENCE
+
+pytestmark = pytest.mark.usefixtures("with_migrations")
 
 
 async def test_the_migrations_make_the_tables(database_url: str) -> None:
@@ -80,7 +83,7 @@ async def test_who_finds_it_up_to_date_waits_for_nobody(tmp_path: Path) -> None:
     await (await open_database(f"sqlite:///{file}")).dispose()
     assert file.exists()
     with FileLock(f"{file}.lock"):
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(PATIENCE):
             engine = await open_database(f"sqlite:///{file}")
         async with engine.connect() as connection:
             assert not (await connection.execute(text("SELECT * FROM jobs"))).all()

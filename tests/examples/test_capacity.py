@@ -12,6 +12,7 @@ import httpx
 
 from bythebook.index.qdrant_server import ServerStore
 from examples.example_files import EXAMPLES
+from extent import PATIENCE
 
 ROOT = EXAMPLES.parent
 PAGE = ROOT / "docs" / "engineering" / "capacity.md"
@@ -57,7 +58,7 @@ def gigabytes(text: str) -> float:
 async def test_a_collection_made_as_advised_can_be_used(qdrant_url: str) -> None:
     (body,) = re.findall(r"```json\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
     name = f"advised-{uuid4().hex[:8]}"
-    async with httpx.AsyncClient(base_url=qdrant_url, timeout=30, trust_env=False) as server:
+    async with httpx.AsyncClient(base_url=qdrant_url, timeout=PATIENCE, trust_env=False) as server:
         made = await server.put(f"/collections/{name}", json=json.loads(body))
         assert made.is_success, made.text
         store = ServerStore(qdrant_url, collection=name)

@@ -9,6 +9,7 @@ from bythebook.extractive.quotes import quotes_of
 from bythebook.extractive.units import units_of
 from bythebook.language.segmentation import readable
 from bythebook.reader.reader import Evidence, Reading
+from extent import examples
 from extractive.extractive_tools import answer, joined, letters, passage
 
 INSTALL = """Robots come in many shapes.
@@ -121,7 +122,7 @@ block = st.one_of(
 markdown = st.lists(block, min_size=1, max_size=8).map("\n\n".join).filter(lambda t: len(t) > 10)
 
 
-@settings(max_examples=150)
+@settings(max_examples=examples(150))
 @given(markdown, st.lists(st.floats(0, 1), min_size=1, max_size=60))
 def test_every_word_is_the_book_s_and_in_its_order(text: str, scores: list[float]) -> None:
     units = [unit for unit in units_of(text) if unit.kind != "heading"]

@@ -151,11 +151,11 @@ class Acknowledged:
                 self.tally.lost += 1
                 self.tally.note(f"job {job}: {response.text[:300]}")
 
-    async def recover(self, http: httpx.AsyncClient, seconds: float = 30) -> None:
+    async def recover(self, http: httpx.AsyncClient) -> None:
         """The service does its work again without anybody's help: a chat, and an ingest to the
         end, after which the index is as the folder."""
         try:
-            await until(lambda: self._works(http), seconds)
+            await until(lambda: self._works(http))
         except TimeoutError:
             self.tally.unrecovered += 1
             health = await http.get("/health")

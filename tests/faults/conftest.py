@@ -14,7 +14,7 @@ from bythebook.keys import Keys
 from bythebook.library import Library
 from bythebook.models.values import new_id
 from bythebook.settings import Settings
-from extent import FAULT_ROUNDS
+from extent import FAULT_ROUNDS, FULL
 from postgres_server import new_database
 
 # From so many rounds on every fault is tried everywhere.
@@ -98,8 +98,8 @@ async def on_servers(
         yield place
 
 
-@pytest.fixture(params=["embedded", "on_servers"])
+@pytest.fixture(params=["embedded", "on_servers"] if FULL else ["embedded"])
 def place(request: pytest.FixtureRequest) -> Place:
-    """Once of each kind."""
+    """Once of each kind; `make test` has kills on servers in tests/workers alone."""
     found: Place = request.getfixturevalue(request.param)
     return found

@@ -15,7 +15,8 @@ from pathlib import Path
 
 import httpx
 
-SECONDS_TO_START = 120
+from extent import PATIENCE
+
 # One address for all starts would have to be free each time; so each start has its own.
 SERVE = ("-m", "bythebook", "serve", "--port", "0")
 QUICK = {
@@ -68,7 +69,7 @@ class ServiceProcess:
         """Its exit status."""
         if self.own.poll() is None:
             self.own.send_signal(number)
-        code = self.own.wait(SECONDS_TO_START)
+        code = self.own.wait(PATIENCE)
         self._reading.join()
         return code
 
@@ -80,7 +81,7 @@ class ServiceProcess:
 
 def client(service: ServiceProcess, key: str = "") -> httpx.AsyncClient:
     headers = {"X-API-Key": key} if key else {}
-    return httpx.AsyncClient(base_url=service.url, timeout=60, headers=headers)
+    return httpx.AsyncClient(base_url=service.url, timeout=PATIENCE, headers=headers)
 
 
 @asynccontextmanager

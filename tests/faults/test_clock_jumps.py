@@ -52,7 +52,7 @@ async def test_work_goes_on_when_the_clock_is_set(
     command = with_clock(clock)
     async with service_process(place.home, environment, command=command) as (service, http):
         await work.recover(http)
-        for number in range(max(len(JUMPS), fault_rounds // 5) if fault_rounds >= MANY else 2):
+        for number in range(max(len(JUMPS), fault_rounds // 5) if fault_rounds >= MANY else 1):
             asking = asyncio.gather(*(work.chat(http, stream=bool(n % 2)) for n in range(3)))
             set_clock(clock, JUMPS[number % len(JUMPS)])
             tally.injected += 1

@@ -56,7 +56,7 @@ async def test_the_disk_is_full(
     environment = {"BYTHEBOOK_BOOKS_FOLDER": str(work.books)}
     async with service_process(embedded.home, environment) as (service, http):
         await work.recover(http)
-        for number in range(max(len(LIMITS), fault_rounds // 10) if fault_rounds >= MANY else 2):
+        for number in range(max(len(LIMITS), fault_rounds // 10) if fault_rounds >= MANY else 1):
             limit = LIMITS[number % len(LIMITS)]
             resource.prlimit(service.pid, resource.RLIMIT_FSIZE, (limit, NO_LIMIT))
             tally.injected += 1

@@ -13,15 +13,14 @@ import pytest
 from booktext import TOPICS, lesson, section
 from bythebook.library import Library
 from bythebook.settings import Settings
+from extent import FULL
 from faults.conftest import Place
 from faults.process import service_process
 from invariants import check_invariants, content_of
 from server.running import until
 
 BOOK = "recreated"
-LESSONS = 20
-# Seconds for an ingest, on a busy machine.
-PATIENCE = 300
+LESSONS = 20 if FULL else 8
 
 
 def write_lessons(folder: Path) -> None:
@@ -49,7 +48,7 @@ async def ended(http: httpx.AsyncClient, number: int) -> dict[str, Any]:
         found = await job(http, number)
         return found if found["completed_at"] else None
 
-    found: dict[str, Any] = await until(look, PATIENCE)
+    found: dict[str, Any] = await until(look)
     assert found["status"] == "completed", found
     return found
 
@@ -75,11 +74,11 @@ async def test_questions_are_answered_while_a_book_is_recreated(
         while not (await job(http, number))["completed_at"]:
             await ask(http)
             asked += 1
-        assert asked > 3, "it was over too soon to test anything"
+        assert asked, "it was over too soon to test anything"
         done = await ended(http, number)
         assert (done["files_processed"], done["chunks_embedded"]) == (LESSONS, LESSONS * 8)
         number = await trigger(http, "recreate")
-        await until(lambda: begun(http, number), PATIENCE)
+        await until(lambda: begun(http, number))
         await asyncio.to_thread(service.end, signal.SIGKILL)
     async with service_process(place.home, environment, key=key) as (_, http):
         await ask(http)

@@ -14,6 +14,8 @@ from pathlib import Path
 
 import pytest
 
+from extent import PATIENCE
+
 ADDRESS = "127.0.0.53"
 IPV4 = 1
 
@@ -84,7 +86,7 @@ def with_names(
         env={**os.environ, **more},
         capture_output=True,
         text=True,
-        timeout=300,
+        timeout=PATIENCE,
         check=False,
     )
     if "unshare failed" in ended.stderr or "permission denied" in ended.stderr:

@@ -20,6 +20,7 @@ from bythebook.embedding.embedder import MiniLM
 from bythebook.gaps import ALIKE, by_wording, gap_of, grouped, most_asked_first, plain
 from bythebook.models.asked_question import Gap
 from bythebook.questions import Unanswered
+from extent import examples
 
 BREAD = ("How do I bake bread?", "baking a loaf of bread", "Is there a recipe for bread?")
 LIDAR = ("What does a lidar cost?", "price of a lidar sensor", "how expensive is a lidar")
@@ -106,7 +107,7 @@ asking = st.builds(
 )
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(st.lists(asking, min_size=1, max_size=30), st.randoms(use_true_random=False))
 def test_no_order_changes_the_gaps_and_counts_add_up(
     asked: list[Unanswered], chance: random.Random
@@ -133,7 +134,7 @@ def test_no_order_changes_the_gaps_and_counts_add_up(
     st.integers(0, 2**32 - 1),
     st.sampled_from([0.3, ALIKE, 0.95]),
 )
-@settings(max_examples=25)
+@settings(max_examples=examples(25))
 def test_groups_of_any_vectors(count: int, seed: int, alike: float) -> None:
     """Few dimensions, so that there are groups; more rows than are compared at a time."""
     made = np.random.default_rng(seed)
@@ -151,7 +152,7 @@ def test_groups_of_any_vectors(count: int, seed: int, alike: float) -> None:
         assert (likeness >= (rows[group] @ centres.T).max(axis=1) - 1e-5).all(), "and no other more"
 
 
-@settings(max_examples=25)
+@settings(max_examples=examples(25))
 @given(st.permutations(range(12)), st.integers(0, 2**32 - 1))
 def test_different_weights_leave_nothing_to_the_order(order: list[int], seed: int) -> None:
     rows = np.random.default_rng(seed).standard_normal((12, 4)).astype(np.float32)

@@ -22,6 +22,7 @@ from bythebook.index.edge import EdgeStore
 from bythebook.index.edge_index import EdgeIndex
 from bythebook.index.qdrant_models import PointStruct
 from bythebook.index.store import Reads
+from extent import PATIENCE
 from index.index_samples import DIMENSION, SAMPLES, dense, point_id, sample, sparse, where
 
 
@@ -45,7 +46,7 @@ def run(code: str, folder: Path) -> subprocess.CompletedProcess[str]:
         [sys.executable, "-c", textwrap.dedent(code), str(folder)],
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=PATIENCE,
         check=False,
         env={**os.environ, "PYTHONPATH": str(Path(__file__).parent.parent)},
     )

@@ -10,6 +10,7 @@ from contextvars import ContextVar
 import pytest
 
 from bythebook.index.edge import SerialExecutor
+from extent import PATIENCE
 
 ASKED = ContextVar("ASKED", default="nobody")
 
@@ -22,7 +23,7 @@ class LongWork:
 
     def work(self) -> None:
         self.begun.set()
-        assert self.let_go.wait(30)
+        assert self.let_go.wait(PATIENCE)
         self.over.set()
 
 

@@ -17,6 +17,7 @@ from bythebook.errors import BookError, ConfigurationError, InputError, StoreErr
 from bythebook.index import qdrant_server
 from bythebook.index.qdrant_models import PointStruct
 from bythebook.index.qdrant_server import ServerStore
+from extent import PATIENCE
 from index.index_samples import DIMENSION, SAMPLES, point_id, sample
 
 Answer = Callable[[httpx.Request], httpx.Response]
@@ -149,7 +150,7 @@ async def test_a_key_over_plain_http_does_not_warn() -> None:
 
 @pytest.fixture
 async def store(qdrant_url: str) -> AsyncIterator[ServerStore]:
-    store = ServerStore(qdrant_url, collection=f"test-{uuid4().hex}", timeout=60)
+    store = ServerStore(qdrant_url, collection=f"test-{uuid4().hex}", timeout=PATIENCE)
     await store.open(DIMENSION)
     yield store
     await store.drop()

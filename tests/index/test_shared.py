@@ -17,6 +17,7 @@ from bythebook.index.edge import EdgeStore
 from bythebook.index.local_rpc import OwnerGone, RpcClient, unpickle
 from bythebook.index.qdrant_models import Filter, PointStruct
 from bythebook.index.shared_store import SharedStore
+from extent import PATIENCE
 from index.index_samples import BOOKS, DIMENSION, SAMPLES, point_id, sample, where
 
 
@@ -145,7 +146,7 @@ async def test_a_folder_whose_owner_opens_no_door_is_told_as_that(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(shared_store, "CONNECT_TIMEOUT", 0.2)
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(PATIENCE):
         own, store = EdgeStore(folder), SharedStore(folder)
         await own.open(DIMENSION)
         with pytest.raises(BusyError, match="shares it with nobody"):

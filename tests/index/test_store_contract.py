@@ -28,6 +28,7 @@ from bythebook.index.qdrant_models import (
 from bythebook.index.qdrant_server import ServerStore
 from bythebook.index.shared_store import SharedStore
 from bythebook.index.store import DENSE, PAYLOAD_INDEXES, Reads, VectorStore
+from extent import PATIENCE
 from index.contract_cases import FILTERS, REQUESTS
 from index.index_samples import BOOKS, DIMENSION, SAMPLES, dense, point_id, sample, sparse, where
 
@@ -60,7 +61,7 @@ async def empty(request: pytest.FixtureRequest, quick_path: Path) -> AsyncIterat
         store = in_memory()
     else:
         url = request.getfixturevalue("qdrant_url")
-        store = ServerStore(url, collection=f"test-{uuid4().hex}", timeout=60)
+        store = ServerStore(url, collection=f"test-{uuid4().hex}", timeout=PATIENCE)
     yield store
     await store.drop()
     await store.close()

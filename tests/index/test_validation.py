@@ -31,6 +31,7 @@ from bythebook.index.qdrant_models import (
     SparseVector,
 )
 from bythebook.index.validation import check_filter, check_points, check_request
+from extent import examples
 from index.index_samples import DIMENSION, SAMPLES, dense, point_id
 from shared_server import room_in_memory
 
@@ -276,7 +277,7 @@ async def _throw(store: EdgeStore, points: Any, chosen: Any, request: Any) -> No
     assert record.payload == SAMPLES[30].payload
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(150), deadline=None, suppress_health_check=list(HealthCheck))
 @given(points=points, chosen=filters, request=requests)
 def test_no_garbage_damages_the_store(
     victim: tuple[EdgeStore, Path], points: Any, chosen: Any, request: Any

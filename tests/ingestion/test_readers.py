@@ -16,6 +16,7 @@ from booktext import TOPICS, WriteBook, lesson, section
 from bythebook.library import Library
 from bythebook.models.search_messages import SearchQuery
 from bythebook.settings import Settings
+from extent import examples
 from invariants import check_invariants, content_of
 
 PAGE = "module-1/chapter-1/01-page.md"
@@ -77,7 +78,7 @@ edits = st.lists(
 )
 
 
-@settings(max_examples=12)
+@settings(max_examples=examples(12))
 @given(rounds=st.lists(edits, min_size=2, max_size=3))
 async def test_any_sequence_of_edits_gives_the_index_of_a_fresh_ingest(
     rounds: list[list[tuple[str, str, list[str] | None]]],

@@ -13,12 +13,9 @@ from bythebook.index.store import book_filter
 from bythebook.ingestion.plan import Due, make_plan
 from bythebook.library import Library
 from bythebook.models.job import IngestionState
-from bythebook.reading.document import Page
+from bythebook.reading.document import Page, PlainReader
 from bythebook.reading.layout import Book, find_book
-from bythebook.reading.sandbox import Sandbox
 from invariants import check_invariants, content_of, fresh_content
-
-pytestmark = pytest.mark.usefixtures("with_sandbox")
 
 SAME = section("What all robots have", "wheels")
 Change = Callable[[Path], None]
@@ -52,13 +49,13 @@ def swapped(root: Path) -> None:
 def parsed(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The files that were parsed."""
     files: list[str] = []
-    read = Sandbox.read
+    read = PlainReader.read
 
-    def noting(sandbox: Sandbox, book: Book, file: str, *more: Any) -> Page:
+    def noting(reader: PlainReader, book: Book, file: str, *more: Any) -> Page:
         files.append(Path(file).stem)
-        return read(sandbox, book, file, *more)
+        return read(reader, book, file, *more)
 
-    monkeypatch.setattr(Sandbox, "read", noting)
+    monkeypatch.setattr(PlainReader, "read", noting)
     return files
 
 

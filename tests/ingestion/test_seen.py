@@ -10,11 +10,8 @@ import pytest
 from booktext import WriteBook, small_book
 from bythebook.library import Library
 from bythebook.reading import source
-from bythebook.reading.document import Glance
+from bythebook.reading.document import Glance, PlainReader
 from bythebook.reading.layout import Book
-from bythebook.reading.sandbox import Sandbox
-
-pytestmark = pytest.mark.usefixtures("with_sandbox")
 
 PAGES = {name for name in small_book() if name.endswith(".md")}
 NODES = "module-1-ros/chapter-1/01-nodes.md"
@@ -25,13 +22,13 @@ def read(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The files that were read."""
     files: list[str] = []
 
-    glance = Sandbox.glance
+    glance = PlainReader.glance
 
-    def glancing(sandbox: Sandbox, book: Book, file: str, *more: Any) -> Glance:
+    def glancing(reader: PlainReader, book: Book, file: str, *more: Any) -> Glance:
         files.append(file)
-        return glance(sandbox, book, file, *more)
+        return glance(reader, book, file, *more)
 
-    monkeypatch.setattr(Sandbox, "glance", glancing)
+    monkeypatch.setattr(PlainReader, "glance", glancing)
     monkeypatch.setattr(source, "SETTLED_NS", 0)
     return files
 

@@ -16,11 +16,9 @@ from bythebook.ingestion import catalog
 from bythebook.library import Library
 from bythebook.models.search_messages import SearchQuery
 from bythebook.reading import source
-from bythebook.reading.sandbox import Sandbox
+from bythebook.reading.document import PlainReader
 from bythebook.retrieval.calibration import everyday_questions
 from statements import each_statement
-
-pytestmark = pytest.mark.usefixtures("with_sandbox")
 
 PAGES = 20
 SECTIONS = 3
@@ -61,7 +59,7 @@ class Work:
         self._count_calls(monkeypatch)
 
     def _count_calls(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        glance, read, replace = Sandbox.glance, Sandbox.read, EdgeStore.replace
+        glance, read, replace = PlainReader.glance, PlainReader.read, EdgeStore.replace
         query, retrieve, visit = EdgeReads.query_batch, EdgeReads.retrieve, EdgeStore.visit
 
         def glancing(*args: Any) -> Any:
@@ -93,8 +91,8 @@ class Work:
         monkeypatch.setattr(EdgeReads, "query_batch", asking)
         monkeypatch.setattr(EdgeReads, "retrieve", fetching)
         monkeypatch.setattr(EdgeStore, "visit", visiting)
-        monkeypatch.setattr(Sandbox, "glance", glancing)
-        monkeypatch.setattr(Sandbox, "read", reading)
+        monkeypatch.setattr(PlainReader, "glance", glancing)
+        monkeypatch.setattr(PlainReader, "read", reading)
         monkeypatch.setattr(EdgeStore, "replace", writing)
 
     def sql(self, statement: str) -> None:

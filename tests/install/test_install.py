@@ -8,6 +8,7 @@ import re
 import signal
 import subprocess
 import sys
+import sysconfig
 import time
 import zipfile
 from collections.abc import Iterator, Mapping
@@ -21,13 +22,13 @@ import pytest
 from bythebook import __version__
 from bythebook.settings import Settings
 from examples.example_files import PINNED, open_routes
+from extent import FULL, PATIENCE
 from install.dockerfile import ROOT, copy_context, moved, stages
 from reading.made_files import Printed
 from shared_server import free_port
 
 # One worker has the environment; what is measured here is whether it works, not how fast.
-pytestmark = pytest.mark.xdist_group("install")
-LIMIT = 1800
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("install")]
 BUILD, IMAGE = stages()
 OWN_VARIABLES = {str(field.validation_alias) for field in Settings.model_fields.values()}
 PRESSES = {
@@ -96,7 +97,7 @@ class Installed:
 
 def ran(command: list[str], folder: Path, environment: Mapping[str, str]) -> str:
     done = subprocess.run(
-        command, cwd=folder, env=environment, capture_output=True, text=True, timeout=LIMIT
+        command, cwd=folder, env=environment, capture_output=True, text=True, timeout=PATIENCE
     )
     assert done.returncode == 0, f"{command}\n{done.stdout}\n{done.stderr}"
     return done.stdout
@@ -115,6 +116,19 @@ def step(text: str, places: Mapping[str, Path], folder: Path) -> None:
     ran(["sh", "-ec", text], folder, pip_variables())
 
 
+def install(place: Path, wheels: Path, folder: Path) -> None:
+    """By the step of the Dockerfile that installs the wheels. In `make test` what they need comes
+    from the environment of the tests, which pip has filled from the same list."""
+    places = {"/opt/bythebook": place, "/wheels": wheels}
+    if FULL:
+        step(BUILD.runs[-1], places, folder)
+        return
+    step(BUILD.runs[-1].replace(" install ", " install --no-deps "), places, folder)
+    (own,) = place.glob("lib/python*/site-packages")
+    # A line of a .pth file is searched last, and brings no editable install with it.
+    (own / "tests.pth").write_text(sysconfig.get_path("purelib") + "\n")
+
+
 @pytest.fixture(scope="session")
 def wheels(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("dist")
@@ -130,7 +144,7 @@ def installed(wheels: Path, tmp_path_factory: pytest.TempPathFactory) -> Install
     """By the step of the Dockerfile that installs the wheels."""
     place = tmp_path_factory.mktemp("environment") / "bythebook"
     folder = tmp_path_factory.mktemp("user")
-    step(BUILD.runs[-1], {"/opt/bythebook": place, "/wheels": wheels}, folder)
+    install(place, wheels, folder)
     pdf = Printed(title="Presses")
     pdf.add_page()
     for heading, text in PRESSES.items():
@@ -157,20 +171,20 @@ def started(installed: Installed, command: list[str], **variables: str) -> Itera
             stderr=stderr,
         )
     try:
-        until = time.monotonic() + LIMIT
+        until = time.monotonic() + PATIENCE
         while "listens on" not in log.read_text():
             assert process.poll() is None and time.monotonic() < until, log.read_text()
             time.sleep(0.1)
         yield out.read_text()
         process.send_signal(signal.SIGTERM)
-        assert process.wait(LIMIT) == 0, log.read_text()
+        assert process.wait(PATIENCE) == 0, log.read_text()
     finally:
         process.kill()
         process.wait()
 
 
 def asked_over_http(port: str, question: str, book: str, key: str = "") -> str:
-    with httpx.Client(timeout=LIMIT, trust_env=False) as client:
+    with httpx.Client(timeout=PATIENCE, trust_env=False) as client:
         answer = client.post(
             f"http://127.0.0.1:{port}/chat/run",
             json={"message": question, "book_id": book},
@@ -224,7 +238,7 @@ def test_as_a_container_starts_it(installed: Installed) -> None:
         env=installed.variables(**given),
         cwd=installed.folder,
         capture_output=True,
-        timeout=LIMIT,
+        timeout=PATIENCE,
     )
     assert dead.returncode != 0
 

@@ -17,6 +17,7 @@ from bythebook.database.engine import open_database
 from bythebook.database.tables import keys as table
 from bythebook.errors import BookNotFound, InputError, KeyRefused, StoreError
 from bythebook.keys import SCOPES, ApiKey, Keys, Scope
+from extent import examples
 from statements import each_statement
 
 READ_AND_CHAT: tuple[Scope, ...] = ("read", "chat")
@@ -236,7 +237,9 @@ well_formed = st.builds(
 @example("btb_" * 1_000_000)
 @example(UNKNOWN_ID + "A" * 43 + "\n")
 @settings(
-    max_examples=50, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None
+    max_examples=examples(50),
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+    deadline=None,
 )
 async def test_anything_may_be_presented(keys: Keys, presented: str) -> None:
     await refused(keys, presented)
@@ -244,7 +247,9 @@ async def test_anything_may_be_presented(keys: Keys, presented: str) -> None:
 
 @given(position=st.integers(0, 60), put=st.text(max_size=2), cut=st.integers(0, 2))
 @settings(
-    max_examples=50, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None
+    max_examples=examples(50),
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+    deadline=None,
 )
 async def test_a_key_must_be_whole(keys: Keys, position: int, put: str, cut: int) -> None:
     key, text = await keys.create("website", READ_AND_CHAT)

@@ -23,6 +23,7 @@ from bythebook.mcp.backend import LocalBackend
 from bythebook.mcp.mcp_server import UNEXPECTED, make_server
 from bythebook.models.search_messages import SearchQuery
 from bythebook.settings import Settings
+from extent import FULL
 
 BOOK = "physical-ai-robotics"
 QUESTION = "What is a service in ROS 2?"
@@ -64,7 +65,7 @@ async def resource(client: Client, uri: str) -> str:
     return content.text
 
 
-@pytest.mark.parametrize("mode", ["auto", "legacy"])
+@pytest.mark.parametrize("mode", ["auto", "legacy"] if FULL else ["auto"])
 async def test_a_session_from_search_to_answer(sample_home: Path, mode: Mode) -> None:
     async with started(sample_home, mode=mode) as client:
         assert client.server_info and client.server_info.name == "bythebook"
@@ -110,7 +111,7 @@ async def test_a_session_from_search_to_answer(sample_home: Path, mode: Mode) ->
 
 
 async def test_books_and_lessons_are_resources(sample_home: Path) -> None:
-    async with started(sample_home) as client:
+    async with in_process(sample_home) as client:
         listed = {each.uri: each for each in (await client.list_resources()).resources}
         assert set(listed) == {"bythebook://books", f"book://{BOOK}"}
         assert listed[f"book://{BOOK}"].title == "Physical AI and Robotics"
@@ -181,7 +182,7 @@ async def test_what_nobody_expected_stays_in_the_log(
 
 
 async def test_without_a_book(home: Path) -> None:
-    async with started(home) as client:
+    async with in_process(home) as client:
         result = await client.call_tool("ask", {"question": QUESTION})
         assert result.is_error and "bythebook ingest PATH" in text_of(result)
         assert json.loads(await resource(client, "bythebook://books")) == []
@@ -192,7 +193,7 @@ async def test_which_book_is_meant(home: Path, write_book: WriteBook) -> None:
         for name in ("tides", "winds"):
             book = write_book({"a.md": f"# {name}\n\nThe {name} come and go every day.\n"})
             await library.ingest(book, book_id=name)
-    async with started(home) as client:
+    async with in_process(home) as client:
         unclear = await client.call_tool("search_knowledge_base", {"query": "come and go"})
         assert unclear.is_error and "tides, winds" in text_of(unclear)
         assert "book_id" in text_of(unclear)

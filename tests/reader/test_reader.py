@@ -15,7 +15,7 @@ from bythebook.reader import Reader
 from bythebook.reader.network import Network, installed_weights
 from bythebook.settings import Settings
 
-pytestmark = pytest.mark.usefixtures("with_reader")
+pytestmark = pytest.mark.usefixtures("with_reader", "with_networks")
 
 QUESTION = "Which port does the development server use?"
 ANSWER = (

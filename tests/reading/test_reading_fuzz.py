@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from bythebook.errors import InputError
 from bythebook.reading.readers import FORMATS
+from extent import examples
 from reading.converting import converted, page_of
 from reading.made_files import (
     Printed,
@@ -81,14 +82,14 @@ def test_the_samples_are_valid(suffix: str) -> None:
 
 @pytest.mark.parametrize("suffix", SUFFIXES)
 @given(data=st.binary(max_size=300))
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 def test_random_bytes(suffix: str, data: bytes) -> None:
     check(data, suffix)
 
 
 @pytest.mark.parametrize("suffix", SUFFIXES)
 @given(share=st.floats(0, 1))
-@settings(max_examples=20)
+@settings(max_examples=examples(20))
 def test_a_file_that_ends_early(suffix: str, share: float) -> None:
     data = sample(suffix)
     check(data[: int(share * len(data))], suffix)
@@ -96,14 +97,14 @@ def test_a_file_that_ends_early(suffix: str, share: float) -> None:
 
 @pytest.mark.parametrize("suffix", SUFFIXES)
 @given(wanted=changes)
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 def test_a_file_with_wrong_bytes(suffix: str, wanted: Changes) -> None:
     check(changed(sample(suffix), wanted), suffix)
 
 
 @pytest.mark.parametrize("suffix", [".epub", ".docx"])
 @given(text=st.text(max_size=200), wanted=changes)
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 def test_wrong_markup_in_a_sound_archive(suffix: str, text: str, wanted: Changes) -> None:
     text = text.encode("utf-8", "ignore").decode()
     broken = changed(PAGE.encode(), wanted).decode("utf-8", "replace") + text
@@ -111,12 +112,12 @@ def test_wrong_markup_in_a_sound_archive(suffix: str, text: str, wanted: Changes
 
 
 @given(text=st.text(st.sampled_from("<>/=\"' abptdrhul&;!-[]1\n")))
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 def test_any_markup(text: str) -> None:
     check(text.encode(), ".html")
 
 
 @given(text=st.text(st.sampled_from("`*_|:.=-+#>[]<\\ ab1\n\t")))
-@settings(max_examples=150)
+@settings(max_examples=examples(150))
 def test_any_restructured_text(text: str) -> None:
     check(text.encode(), ".rst")

@@ -19,12 +19,13 @@ from bythebook.reading.chunking import (
     cut_sections,
 )
 from bythebook.reading.slugs import Flavor
+from extent import examples
 from reading.markdown_strategies import markdown, noise
 from reading.reading_tools import Page, check_page, read_text, words
 
 FLAVORS: list[Flavor] = ["plain", "docusaurus", "mdbook", "mkdocs", "mdn"]
 moderate = settings(
-    max_examples=120,
+    max_examples=examples(120),
     deadline=None,
     derandomize=True,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
@@ -55,7 +56,7 @@ def test_every_rule_holds_for_any_text(text: str, flavor: Flavor) -> None:
         check_page(read_text(text, flavor=flavor))
 
 
-@settings(moderate, max_examples=30)
+@settings(moderate, max_examples=examples(30))
 @given(markdown())
 def test_the_same_input_gives_the_same_chunks(text: str) -> None:
     first, second = read_text(text), read_text(text)
@@ -154,7 +155,7 @@ def paragraphs(number: int, size: int) -> list[str]:
     return [words(min(40, size - first), f"s{number}p{first}w") for first in range(0, size, 40)]
 
 
-@settings(moderate, max_examples=60)
+@settings(moderate, max_examples=examples(60))
 @given(section_sizes, st.data())
 def test_an_edit_changes_only_its_own_surroundings(sizes: list[int], data: st.DataObject) -> None:
     """Between two sections that both have the minimum and fit the maximum there is always a cut,

@@ -22,6 +22,7 @@ from bythebook.models.search_messages import SearchQuery
 from bythebook.retrieval.calibration import assess
 from bythebook.retrieval.retriever import Found
 from bythebook.settings import Settings
+from extent import examples
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
@@ -226,7 +227,9 @@ questions = st.one_of(
 
 
 @settings(
-    max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None
+    max_examples=examples(60),
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+    deadline=None,
 )
 @given(text=questions, fields=filters, book_id=st.sampled_from(["small", "other"]))
 async def test_no_search_returns_another_books_passage(

@@ -8,6 +8,8 @@ from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
+from extent import PATIENCE
+
 # Asked for without a key, and taken up to 5 MB: GitHub signs what it sends.
 OPEN_TO_ALL = "/ingestion/webhook/github"
 MOST_SENT = 50_000_000
@@ -102,7 +104,7 @@ async def under(attack: Attack, url: str) -> AsyncIterator[Attackers]:
             for _ in range(attack.connections)
         ]
         try:
-            async with asyncio.timeout(60):
+            async with asyncio.timeout(PATIENCE):
                 await seen.all_began.wait()
             yield seen
         finally:

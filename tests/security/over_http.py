@@ -18,6 +18,7 @@ from pathlib import Path
 import httpx
 
 from bythebook.errors import InputError
+from extent import PATIENCE
 
 # A whole request as it stands on the wire, and headers whose values somebody looks at.
 REQUEST = b"""POST /chat/run?book_id=a HTTP/1.1\r
@@ -89,9 +90,9 @@ def sent_to(route: str) -> Callable[[bytes], object]:
     def run(data: bytes) -> None:
         client, pid = service()
         headers = {"Content-Type": "application/json"}
-        answer = client.post(route, content=data, headers=headers, timeout=30)
+        answer = client.post(route, content=data, headers=headers, timeout=PATIENCE)
         assert answer.status_code < 500, f"{answer.status_code} {answer.text[:200]}"
-        assert client.get("/health", timeout=30).status_code == 200
+        assert client.get("/health", timeout=PATIENCE).status_code == 200
         assert megabytes(pid) < MOST_MEGABYTES, "it takes too much memory"
         if answer.status_code >= 400:
             raise InputError(answer.text[:200])
@@ -104,7 +105,9 @@ def sent_raw(data: bytes) -> None:
     client, pid = service()
     address = client.base_url
     received = b""
-    with socket.create_connection((address.host, address.port or 80), timeout=30) as connection:
+    with socket.create_connection(
+        (address.host, address.port or 80), timeout=PATIENCE
+    ) as connection:
         try:
             connection.sendall(data)
             connection.shutdown(socket.SHUT_WR)
@@ -112,7 +115,7 @@ def sent_raw(data: bytes) -> None:
                 received += piece
         except ConnectionError:  # it was cut while more was sent
             pass
-    assert client.get("/health", timeout=30).status_code == 200
+    assert client.get("/health", timeout=PATIENCE).status_code == 200
     assert megabytes(pid) < MOST_MEGABYTES, "it takes too much memory"
     statuses = [int(found["status"]) for found in STATUS.finditer(received)]
     assert all(status < 500 for status in statuses), received[:300]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from urllib.parse import urlsplit
 
 import pytest
@@ -11,11 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bythebook.server.body import nesting
+from extent import PATIENCE
 from server.conftest import Serve
 from server.running import Running
 
-# A thousand times what linear time takes; where each quote is a new start it takes hours.
-SECONDS = 60
 MEGABYTE = 1_000_000
 WRONG = f"btb_{'0' * 12}_{'x' * 43}"
 
@@ -23,12 +21,11 @@ WRONG = f"btb_{'0' * 12}_{'x' * 43}"
 @pytest.mark.parametrize("part", [b'\\"', b'"\\', b'"', b"\\", b'"a', b"[]", b'"\\"', b"{\\"])
 async def test_no_body_holds_the_service_up(up: Running, part: bytes) -> None:
     body = part * (MEGABYTE // len(part))
-    began = time.monotonic()
+    # Where each quote is a new start it takes hours, and the client gives up.
     asked = asyncio.create_task(up.http.post("/v1/chat/completions", content=body))
     assert (await up.http.get("/health")).status_code == 200
     refused = await asked
     assert (await up.http.get("/health")).status_code == 200
-    assert time.monotonic() - began < SECONDS
     assert refused.status_code == 400
 
 
@@ -65,7 +62,7 @@ async def _status_of_half_a_request(up: Running, path: str, key: str = "") -> in
     head = f"POST {path} HTTP/1.1\r\nHost: {host.netloc}\r\n{sent}Content-Length: 9000\r\n\r\n"
     writer.write(head.encode())
     try:
-        async with asyncio.timeout(SECONDS):
+        async with asyncio.timeout(PATIENCE):
             return int((await reader.readline()).split()[1])
     finally:
         writer.close()

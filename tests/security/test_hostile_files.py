@@ -18,6 +18,7 @@ from bythebook.reading.layout import find_book
 from bythebook.reading.metadata import load_toml, load_yaml, read_front_matter
 from bythebook.reading.readers import convert
 from bythebook.reading.readers.pdf.paragraphs import Vocabulary
+from extent import PATIENCE
 from reading.made_files import docx, epub, para
 
 DEEP = 30_000
@@ -53,7 +54,7 @@ def test_nested_yaml_is_refused_before_it_is_parsed(text: str) -> None:
         input=text,
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=PATIENCE,
         env={"PYTHONPATH": ":".join(sys.path)},
         check=False,
     )

@@ -4,11 +4,12 @@ or a refusal with a code, never an error of ours, and nothing is lost by them.""
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 from booktext import WriteBook, small_book
+from extent import FULL
 from server.running import Running, running
 
 Json = dict[str, Any]
@@ -77,6 +78,11 @@ def address(path: str, values: dict[str, str]) -> str:
     return f"{path}?{'&'.join(asked)}"
 
 
+def part(values: Sequence[Any], tried: int) -> Sequence[Any]:
+    """All of them; in `make test` a third, another one for each field."""
+    return values if FULL else values[tried % 3 :: 3]
+
+
 async def told(up: Running, method: str, path: str, body: Any = None) -> None:
     content = None if body is None else json.dumps(body).encode()
     headers = {"Content-Type": "application/json"}
@@ -99,13 +105,13 @@ async def test_no_value_is_too_odd_for_a_database(
         for method, path, schema, parameters in routes_of(document):
             known = {"session_id": answer["session_id"], "book_id": "small"}
             for parameter in parameters:
-                for value in IN_PATHS:
+                for value in part(IN_PATHS, tried):
                     await told(up, method, address(path, {**known, parameter: value}))
                     tried += 1
             body = {name: good[name] for name in schema.get("required", ()) if name in good}
             for field in schema.get("properties", ()):
-                for value in VALUES:
+                for value in part(VALUES, tried):
                     await told(up, method, path, {**body, field: value})
                     tried += 1
-        assert tried > 1000
+        assert tried > (1000 if FULL else 300)
         assert (await up.http.get("/books")).json() == before

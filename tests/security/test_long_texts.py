@@ -14,6 +14,7 @@ from bythebook.agent.verified_stream import VerifiedStream
 from bythebook.grounding.verifier import Verifier
 from bythebook.language.detection import normalize
 from bythebook.language.segmentation import LONGEST_UNIT, UnitStream
+from extent import examples
 
 blanks = st.text(st.sampled_from(" \n\t\r\u00a0"), max_size=60)
 
@@ -36,7 +37,7 @@ def test_what_people_write_stays() -> None:
     assert normalize(code) == code
 
 
-@settings(max_examples=12)
+@settings(max_examples=examples(12))
 @given(
     st.integers(LONGEST_UNIT - 50, LONGEST_UNIT + 50),
     st.sampled_from(["\t", "`", "a", "|", "~~~\n", "[1: "]),

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from extent import examples
 from security.mutation import mutated
 from security.parsers import PARSERS, parse
 
@@ -28,6 +29,6 @@ def test_samples_and_what_is_nearly_one(name: str) -> None:
 
 @pytest.mark.parametrize("name", PARSERS)
 @given(data=st.binary(max_size=200))
-@settings(max_examples=15)
+@settings(max_examples=examples(15))
 def test_any_bytes(name: str, data: bytes) -> None:
     parse(name, data)

@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 
 from booktext import section
 from bythebook.keys import Scope
+from extent import examples
 from server.running import Running, running
 
 OURS, THEIRS = "quokka-book", "wombat-book"
@@ -178,7 +179,7 @@ steps = st.lists(st.tuples(st.sampled_from(OTHERS), st.sampled_from(ASKED)), max
 
 
 @given(steps=steps)
-@settings(max_examples=12, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(12), suppress_health_check=list(HealthCheck))
 async def test_any_sequence_of_requests(
     tenants: Tenants, steps: list[tuple[str, tuple[str, str, Any]]]
 ) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 
 import httpx
 
+from extent import PATIENCE
 from server.running import Running
 
 
@@ -19,7 +20,7 @@ async def follow(up: Running, accepted: httpx.Response) -> dict[str, Any]:
 
 
 async def end_of(up: Running, job_id: int, **options: Any) -> dict[str, Any]:
-    async with asyncio.timeout(600):
+    async with asyncio.timeout(PATIENCE):
         while True:
             response = await up.http.get(f"/ingestion/status/{job_id}", **options)
             assert response.status_code == 200, response.text

@@ -15,6 +15,7 @@ import httpx
 from bythebook.server.run import Server, serve
 from bythebook.server.service import Service
 from bythebook.settings import Settings
+from extent import PATIENCE
 from standins.llm_server import LlmServer
 from statements import each_statement
 
@@ -44,7 +45,7 @@ class Running:
         await self.ended
 
 
-async def until(happened: Callable[[], Awaitable[Any]], seconds: float = 60) -> Any:
+async def until(happened: Callable[[], Awaitable[Any]], seconds: float = PATIENCE) -> Any:
     """What it tells once that is something."""
     async with asyncio.timeout(seconds):
         while True:
@@ -94,7 +95,7 @@ async def running(home: Path, **settings: Any) -> AsyncIterator[Running]:
         await task
     server = ready.result()
     # Plain HTTP: reading the certificates of the system would only take time.
-    async with httpx.AsyncClient(base_url=server.address, timeout=60, verify=False) as http:
+    async with httpx.AsyncClient(base_url=server.address, timeout=PATIENCE, verify=False) as http:
         up = Running(server, http, task)
         try:
             yield up

@@ -40,7 +40,7 @@ async def ended(up: Running, job: dict[str, Any]) -> dict[str, Any]:
         found: dict[str, Any] = (await up.http.get(f"/ingestion/status/{job['job_id']}")).json()
         return found if found["status"] in ("completed", "failed") else None
 
-    found: dict[str, Any] = await until(has_ended, 120)
+    found: dict[str, Any] = await until(has_ended)
     return found
 
 

@@ -13,6 +13,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
+from extent import PATIENCE
 from server.conftest import Serve
 from server.running import Running, until
 
@@ -35,7 +36,7 @@ class Wire:
 
     async def answer(self) -> tuple[int, dict[str, str], Any]:
         """The next response: its status, headers and JSON."""
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(PATIENCE):
             head = (await self.reader.readuntil(b"\r\n\r\n")).decode()
             first, *lines = head.strip().split("\r\n")
             headers = dict(line.lower().split(": ", 1) for line in lines)
@@ -43,7 +44,7 @@ class Wire:
         return int(first.split()[1]), headers, json.loads(body)
 
     async def is_closed(self) -> bool:
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(PATIENCE):
             try:
                 return await self.reader.read() == b""
             except ConnectionResetError:
@@ -199,7 +200,7 @@ async def test_large_bodies_leave_room_for_others(serve: Serve) -> None:
             wires = [await stack.enter_async_context(wire(up)) for _ in range(16)]
             asked = [asyncio.create_task(told(one)) for one in wires]
             # There is room for thirteen of them.
-            async with asyncio.timeout(60):
+            async with asyncio.timeout(PATIENCE):
                 done, _ = await asyncio.wait(asked, return_when=asyncio.FIRST_COMPLETED)
             assert {task.result() for task in done} == {503}
             assert (await up.http.post("/chat/run", json={})).status_code == 400

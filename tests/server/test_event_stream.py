@@ -18,13 +18,17 @@ async def never_gone() -> Any:
     await asyncio.Event().wait()
 
 
-async def sent(events: AsyncGenerator[bytes], heartbeat: float = 10) -> list[tuple[bytes, bool]]:
+async def sent(
+    events: AsyncGenerator[bytes], heartbeat: float = 10, beaten: asyncio.Event | None = None
+) -> list[tuple[bytes, bool]]:
     """Bodies, and whether more was said to follow; what was raised is the last."""
     bodies: list[tuple[bytes, bool]] = []
 
     async def send(message: Any) -> None:
         if message["type"] == "http.response.body":
             bodies.append((message["body"], message["more_body"]))
+            if beaten and message["body"] == HEARTBEAT:
+                beaten.set()
 
     try:
         await EventStream(events, heartbeat, {})(SCOPE, never_gone, send)
@@ -45,11 +49,13 @@ async def test_what_comes_at_once_is_sent_at_once() -> None:
 
 
 async def test_signs_of_life_come_only_when_nothing_else_does() -> None:
+    beaten = asyncio.Event()
+
     async def events() -> AsyncGenerator[bytes]:
-        await asyncio.sleep(0.3)
+        await beaten.wait()
         yield b"a"
 
-    *before, last = await sent(events(), heartbeat=0.05)
+    *before, last = await sent(events(), heartbeat=0.05, beaten=beaten)
     assert before and set(before) == {(HEARTBEAT, True)} and last == (b"a", False)
 
 

@@ -14,6 +14,7 @@ from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.exceptions import MCPError
 from mcp.types import CallToolResult, TextContent
 
+from extent import PATIENCE
 from server.running import Running, with_model
 from standins.llm_server import LlmServer, fails, hangs
 
@@ -30,7 +31,7 @@ async def connected(
     up: Running, key: str | None = None, mode: Mode = "auto"
 ) -> AsyncIterator[Client]:
     headers = {"Authorization": f"Bearer {key}"} if key else {}
-    async with httpx2.AsyncClient(headers=headers, timeout=60) as http:
+    async with httpx2.AsyncClient(headers=headers, timeout=PATIENCE) as http:
         transport = streamable_http_client(f"{up.server.address}/mcp", http_client=http)
         async with Client(transport, mode=mode) as client:
             yield client

@@ -18,6 +18,7 @@ from booktext import WriteBook
 from bythebook.library import Library
 from bythebook.server.openai_completion import MAX_EARLIER, CompletionRequest, without_sources
 from bythebook.settings import Settings
+from extent import PATIENCE
 from server.running import Running, running, with_model
 from standins.llm_server import LlmServer, calls_tool, fails, hangs, says
 
@@ -34,7 +35,7 @@ IDS = ["bythebook", BOOK, "bythebook-passages", f"{BOOK}-passages"]
 @asynccontextmanager
 async def client(up: Running, key: str = "none") -> AsyncIterator[openai.AsyncOpenAI]:
     async with openai.AsyncOpenAI(
-        base_url=f"{up.server.address}/v1", api_key=key, max_retries=0, timeout=60
+        base_url=f"{up.server.address}/v1", api_key=key, max_retries=0, timeout=PATIENCE
     ) as opened:
         yield opened
 

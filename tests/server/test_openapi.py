@@ -22,7 +22,7 @@ from bythebook.server.openai_completion import ChatCompletion
 from bythebook.server.routes.chat_routes import SessionSummary
 from bythebook.server.sse import EVENTS
 from bythebook.settings import Settings
-from extent import EXAMPLES_OF_A_ROUTE
+from extent import EXAMPLES_OF_A_ROUTE, FULL
 from server.running import Running, running
 
 EXAMPLES: dict[type[BaseModel], dict[str, Any]] = {
@@ -54,6 +54,9 @@ async def copy_catalog(source: str, target: str) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize(
+    "database_url", ["sqlite", "postgresql"] if FULL else ["sqlite"], indirect=True
+)
 async def test_schemathesis_finds_nothing(
     sample_home: Path, database_url: str, tmp_path: Path
 ) -> None:

@@ -27,6 +27,7 @@ from bythebook.server.platforms.dialects import (
 from bythebook.server.platforms.discord import Discord, content_of
 from bythebook.server.platforms.reply_text import length, render_outcome
 from bythebook.server.platforms.slack import Slack, blocks_of
+from extent import examples
 from models.samples import answer, passage, refusal, sentence
 
 # Whatever else stands in a message, only these between the brackets are an address of ours.
@@ -88,7 +89,7 @@ def with_text(text: str, ends: Sequence[int] = (), **changes: Any) -> Answer:
     return answer(text=text, sentences=sentences, **changes)
 
 
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=examples(150))
 @given(text=long_texts, other=texts, places=st.lists(st.floats(0, 1), max_size=5))
 def test_nobody_is_called_and_it_fits(text: str, other: str, places: list[float]) -> None:
     ends = sorted({int(place * len(text)) for place in places})

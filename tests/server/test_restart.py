@@ -19,6 +19,7 @@ import pytest
 from booktext import WriteBook
 from bythebook.library import sample_book
 from bythebook.models.job import IngestionJob
+from extent import PATIENCE
 from faults.process import ServiceProcess
 
 TINY = {
@@ -35,7 +36,7 @@ def serving(home: Path, books: Path, end: signal.Signals) -> Iterator[httpx.Clie
     service = ServiceProcess(home, {"BYTHEBOOK_BOOKS_FOLDER": str(books)})
     try:
         assert service.url, service.log
-        with httpx.Client(base_url=service.url, timeout=60) as http:
+        with httpx.Client(base_url=service.url, timeout=PATIENCE) as http:
             yield http
     except BaseException:
         service.end()
@@ -44,13 +45,13 @@ def serving(home: Path, books: Path, end: signal.Signals) -> Iterator[httpx.Clie
 
 
 def wait_for(http: httpx.Client, job_id: int, so: Callable[[IngestionJob], bool]) -> IngestionJob:
-    for _ in range(1200):
+    for _ in range(20 * PATIENCE):
         response = http.get(f"/ingestion/status/{job_id}")
         job = IngestionJob.model_validate(response.json())
         if so(job):
             return job
         time.sleep(0.05)
-    raise AssertionError(f"not so after a minute: {job}")
+    raise AssertionError(f"not so: {job}")
 
 
 def trigger(http: httpx.Client, **body: Any) -> int:

@@ -294,7 +294,7 @@ async def test_a_pull_that_is_stopped_while_it_starts_leaves_nothing(
             await pulling
     processes = [int(process) for process in begun.read_text().split()]
     assert processes
-    await until(lambda: asyncio.to_thread(lambda: all(map(has_ended, processes))), seconds=20)
+    await until(lambda: asyncio.to_thread(lambda: all(map(has_ended, processes))))
 
 
 def has_ended(process: int) -> bool:

@@ -21,6 +21,7 @@ from bythebook.models.job import IngestionJob
 from bythebook.server.ingest_worker import IngestWorker
 from bythebook.server.managed_books import FolderSource, find_new_book, folder_below
 from bythebook.settings import Settings
+from extent import PATIENCE
 from invariants import check_invariants, content_of
 
 KILLED = """
@@ -57,7 +58,7 @@ class Watched:
         return await self.worker.submit(FolderSource(folder.name, folder), push=push)
 
     async def next(self) -> IngestionJob:
-        return await asyncio.wait_for(self.ended.get(), 60)
+        return await asyncio.wait_for(self.ended.get(), PATIENCE)
 
 
 @pytest.fixture
@@ -195,7 +196,7 @@ async def test_after_a_kill_every_job_tells_the_truth(home: Path, tmp_path: Path
 
 
 async def first_files(library: Library, job_id: int) -> None:
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(PATIENCE):
         async for _ in ticks():
             if (await library.job(job_id)).files_processed:
                 return

@@ -21,6 +21,7 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
+from extent import PATIENCE
 from standins.llm_checks import Refused, check_request
 from standins.llm_steps import (
     Call,
@@ -146,7 +147,7 @@ class LlmServer:
         self._server.server_close()
         self._thread.join()
 
-    async def until(self, happened: Callable[[], Any], seconds: float = 10.0) -> None:
+    async def until(self, happened: Callable[[], Any], seconds: float = PATIENCE) -> None:
         """Waits until something is so; looked at whenever a request comes in or ends."""
 
         def wait() -> bool:

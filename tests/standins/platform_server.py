@@ -15,6 +15,8 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
+from extent import PATIENCE
+
 
 @dataclass(frozen=True)
 class Step:
@@ -77,7 +79,7 @@ def _handler(server: PlatformServer) -> type[BaseHTTPRequestHandler]:
             body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
             step = server.take(Posted(self.command, self.path, self.headers["Authorization"], body))
             if step.waits_for:
-                step.waits_for.wait(30)
+                step.waits_for.wait(PATIENCE)
             if step.cut:
                 self.close_connection = True
                 self.connection.shutdown(socket.SHUT_RDWR)

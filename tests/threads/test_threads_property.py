@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from bythebook.database.engine import open_database
 from bythebook.models.values import new_id
 from bythebook.threads import Threads
+from extent import examples
 from threads.thread_tools import names, rows_left, stored, turn
 
 EVERYTHING = timedelta(seconds=-60)
@@ -65,7 +66,7 @@ class Model:
 
 
 @settings(
-    max_examples=20,
+    max_examples=examples(20),
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 @given(steps=st.lists(STEPS, max_size=12))

@@ -16,6 +16,7 @@ from booktext import CANARIES, WriteBook
 from bythebook.errors import ConfigurationError, InputError, ModelError, StoreError
 from bythebook.index.server_connection import ServerConnection
 from bythebook.tracing import note, sending_traces, span, spanned, trace_id, watching
+from extent import PATIENCE
 from standins.collector import Collector, running_collector
 
 SERVE = """
@@ -27,7 +28,7 @@ async def main():
     ready = asyncio.get_running_loop().create_future()
     task = asyncio.create_task(serve(load_settings(), ready.set_result))
     server = await ready
-    async with httpx.AsyncClient(base_url=server.address, timeout=60) as http:
+    async with httpx.AsyncClient(base_url=server.address, timeout=PATIENCE) as http:
         answer = await http.post("/search", json={"text": "What is a node?", "book_id": "none"})
         assert answer.status_code == 404, answer.text
     server.should_exit = True
@@ -53,7 +54,7 @@ def test_off_loads_nothing_even_where_others_are_traced(
     monkeypatch.setenv("OTEL_TRACES_EXPORTER", "otlp")
     monkeypatch.setenv("BYTHEBOOK_PORT", "0")
     done = subprocess.run(
-        [sys.executable, "-c", SERVE], capture_output=True, text=True, timeout=120
+        [sys.executable, "-c", SERVE], capture_output=True, text=True, timeout=PATIENCE
     )
     assert done.returncode == 0, done.stderr
     assert done.stdout.strip() == "[]"
@@ -186,7 +187,7 @@ def test_an_ingest_in_the_terminal_is_a_trace(
         f"BYTHEBOOK_TRACING=otlp\nOTEL_EXPORTER_OTLP_ENDPOINT={collector.address}/\n"
     )
     command = [sys.executable, "-m", "bythebook", "ingest", str(book)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE)
     assert done.returncode == 0, done.stderr
     (root,) = collector.named("ingest")
     assert root.attributes["bythebook.chunks"] == 3

@@ -6,6 +6,7 @@ import asyncio
 import signal
 from pathlib import Path
 
+import pytest
 from sqlalchemy import func, select
 
 from bythebook.database.tables import PASSING
@@ -14,6 +15,7 @@ from bythebook.models.job import IngestionJob
 from bythebook.server.ingest_worker import IngestWorker
 from bythebook.server.managed_books import FolderSource
 from bythebook.settings import Settings
+from extent import PATIENCE
 from fetching.test_repository import work as work
 from invariants import check_invariants, content_of
 from server.running import until
@@ -26,7 +28,7 @@ async def ended(library: Library, job: IngestionJob) -> IngestionJob:
     async def has() -> bool:
         return (await library.job(job.job_id)).completed_at is not None
 
-    await until(has, 90)
+    await until(has)
     return await library.job(job.job_id)
 
 
@@ -47,6 +49,7 @@ async def nothing_left(library: Library) -> bool:
     return not any(counts)
 
 
+@pytest.mark.slow
 async def test_workers_stop_and_die_and_nothing_is_lost_or_doubled(
     on_servers: Library, workers: Fleet, work: Path, tmp_path: Path
 ) -> None:
@@ -65,9 +68,9 @@ async def test_workers_stop_and_die_and_nothing_is_lost_or_doubled(
 
     # Told to stop, a worker finishes what it has begun.
     stopped = workers.start("--concurrency", "1")
-    await until(done_so_far, 90)
+    await until(done_so_far)
     stopped.send_signal(signal.SIGTERM)
-    assert await asyncio.to_thread(stopped.wait, 60) == 0
+    assert await asyncio.to_thread(stopped.wait, PATIENCE) == 0
     before = await on_servers.job(big.job_id)
     state = await on_servers.catalog.state("one", on_servers.settings.collection)
     assert before.status == "running" and len(state.records) == before.files_processed < FILES
@@ -78,7 +81,7 @@ async def test_workers_stop_and_die_and_nothing_is_lost_or_doubled(
     async def went_on() -> bool:
         return await done_so_far() > before.files_processed
 
-    await until(went_on, 90)
+    await until(went_on)
     killed.send_signal(signal.SIGKILL)
     killed.wait()
     # Elsewhere, with another home, the job is not taken for dead.
@@ -111,6 +114,6 @@ async def test_workers_stop_and_die_and_nothing_is_lost_or_doubled(
     await check_same_as_in_process(on_servers, one, tmp_path)
     for process in workers.processes[2:]:
         process.send_signal(signal.SIGTERM)
-    assert [process.wait(60) for process in workers.processes[2:]] == [0, 0]
+    assert [process.wait(PATIENCE) for process in workers.processes[2:]] == [0, 0]
     logs = workers.log(2) + workers.log(3)
     assert logs.count("is done") == 4 and "Traceback" not in logs

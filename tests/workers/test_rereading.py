@@ -40,10 +40,11 @@ async def ended(http: httpx.AsyncClient, book_id: str, count: int) -> dict[str, 
         jobs = (await http.get("/ingestion/status", params={"book_id": book_id})).json()
         return jobs[0] if len(jobs) == count and jobs[0]["completed_at"] else None
 
-    found: dict[str, Any] = await until(look, seconds=120)
+    found: dict[str, Any] = await until(look)
     return found
 
 
+@pytest.mark.slow
 async def test_what_changed_is_read_again_in_its_time_and_shown(
     cli: Cli, home: Path, tmp_path: Path, work: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from fastapi import FastAPI
+from fastapi.routing import APIRoute
 
 from bythebook import __version__
 from bythebook.server.auth import KeyMiddleware
@@ -68,14 +69,16 @@ def make_app(settings: Settings, service: Service | None = None) -> FastAPI:
         docs_url=None,
         redoc_url=None,
         lifespan=mcp_routes.running_mcp,
-        generate_unique_id_function=lambda route: route.name,
         redirect_slashes=False,
     )
     app.state.service = service
     app.openapi = lambda: _openapi(app)  # type: ignore[method-assign]
-    for module in ROUTE_MODULES:
-        app.include_router(module.router)
+    # As they are: `include_router` would build each a second time, when it is first asked for.
     routes = [each for module in ROUTE_MODULES for each in module.router.routes]
+    app.router.routes.extend(routes)
+    for route in routes:
+        if isinstance(route, APIRoute):
+            route.operation_id = route.name
     handle_problems(app, routes)
     # The last one added is the outermost.
     slots = RequestSlots(settings.max_concurrent)
