@@ -37,6 +37,8 @@ def test_a_refusal_is_no_error(cli: Cli) -> None:
     status, out, err = cli("ask", "How do I bake sourdough bread?")
     assert status == 0 and err == "" and out.startswith(REFUSAL) and "Sources" not in out
     assert "sourdough" in out  # what was searched is named
+    closest = out.partition("**Closest sections:**")[2].splitlines()
+    assert 1 <= sum(line.startswith("- https://") for line in closest) <= 3
 
 
 def test_json_is_the_response_of_the_api(cli: Cli) -> None:
@@ -47,6 +49,7 @@ def test_json_is_the_response_of_the_api(cli: Cli) -> None:
     assert f"[{cited.number}]" in response.response
     refused = ChatResponse.model_validate(cli.json("ask", "How do I bake sourdough bread?"))
     assert refused.refused and not refused.should_answer and refused.sources == []
+    assert refused.nearest
 
 
 def test_quoted_offsets_lead_into_the_file(cli: Cli) -> None:

@@ -98,7 +98,7 @@ def test_nobody_is_called_and_it_fits(text: str, other: str, places: list[float]
     citations = tuple(Citation(number, cited, 0, 9, 0.9) for number in range(1, 8))
     made = with_text(text or "x", ends, citations=citations, notes=(other,))
     refused = replace(made, refused=True, citations=(), sentences=())
-    for kept in (SavedAnswer(made), SavedAnswer(refused, nearest=(cited, passage()))):
+    for kept in (SavedAnswer(made), SavedAnswer(replace(refused, nearest=(cited, passage())))):
         blocks = in_slack(kept)
         assert blocks and all(0 < length(block) <= 3000 for block in blocks)
         for block in blocks:
@@ -190,7 +190,7 @@ def test_how_sure_it_is_and_what_was_noted() -> None:
 
 def test_a_refusal_names_what_is_near() -> None:
     near = (passage(), passage(), passage(url="/nodes", title="Topics", section_title=None))
-    told_in_slack = in_slack(SavedAnswer(refusal(), nearest=near))
+    told_in_slack = in_slack(SavedAnswer(replace(refusal(), nearest=near)))
     assert told_in_slack == [
         "I don't have information about that in the book content.",
         "These sections come closest, although they don't answer it:\n"

@@ -201,6 +201,7 @@ class Answering:
             quoted=self._quoted,
             notes=tuple(self._notes(refused, len(removed), status)),
             next_step=next_step,
+            nearest=state.nearest if refused else (),
         )
 
     def _is_silence(self, unit: str) -> bool:

@@ -24,8 +24,9 @@ from bythebook.agent.sanitize import QueryRedaction
 from bythebook.agent.scheduling import FairTurns
 from bythebook.errors import BookError, InputError, ModelError
 from bythebook.library import Library
+from bythebook.models.answer import MAX_NEAREST
 from bythebook.models.chunk import BookInfo, now
-from bythebook.models.passage import ConfidenceMetrics, Passage
+from bythebook.models.passage import ConfidenceMetrics, Passage, label_of
 from bythebook.models.retrieval_tool import SearchArguments, ToolCall, ToolResponse
 from bythebook.models.search_messages import SearchFilters, SearchQuery
 from bythebook.retrieval.calibration import assess
@@ -129,6 +130,14 @@ class TurnState:
     def may_write(self) -> bool:
         """Whether enough was found for an answer."""
         return self.searched and self.confidence.should_answer and self.problem is None
+
+    @property
+    def nearest(self) -> tuple[Passage, ...]:
+        """What the last search found, best first, one passage of each section."""
+        places: dict[str, Passage] = {}
+        for passage in self._looked[-1][1].passages if self._looked else ():
+            places.setdefault(label_of(passage.metadata), passage)
+        return tuple(places.values())[:MAX_NEAREST]
 
     @property
     def filters(self) -> SearchFilters:

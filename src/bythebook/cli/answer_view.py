@@ -146,7 +146,8 @@ def _activity(event: Event) -> str:
 def print_footer(answer: Answer) -> None:
     """The list of sources below the text that was shown already; then what bythebook adds."""
     console = out()
-    for line in answer.format_with_sources().removeprefix(answer.text).splitlines():
+    below = answer.format_with_sources().removeprefix(answer.text).lstrip("\n")
+    for line in f"\n{below}".splitlines() if below else ():
         if line.startswith(PLACE_INDENT):
             console.print(f"[dim]{escape(line)}[/dim]", soft_wrap=True)
         else:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import uuid
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Literal, Self
@@ -116,6 +117,8 @@ class Answer:
     notes: tuple[str, ...] = ()
     small_talk: bool = False
     next_step: NextStep | None = None
+    # Of a refusal: what comes closest, one passage of each section, although it does not answer.
+    nearest: tuple[Passage, ...] = ()
     id: str = field(default_factory=lambda: str(uuid.uuid4()))
     created_at: datetime = field(default_factory=now)
 
@@ -127,13 +130,19 @@ class Answer:
     def format_with_sources(self) -> str:
         """The text and below it what its markers point to: address and score, then the place."""
         if not self.citations:
-            return self.text
+            return self.text + "".join(self._closest())
         listed = (
             f"[{cited.number}] {cited.url} (score: {cited.passage.score:.2f})\n"
             f"{PLACE_INDENT}{cited.label}"
             for cited in self.citations
         )
         return self.text + "\n".join(["", "---", "**Sources:**", *listed])
+
+    def _closest(self) -> Iterator[str]:
+        for number, passage in enumerate(self.nearest):
+            place = passage.metadata
+            yield "" if number else "\n\n**Closest sections:**"
+            yield f"\n- {place.url}\n{PLACE_INDENT}{label_of(place)}"
 
 
 MAX_PREVIEW = 200

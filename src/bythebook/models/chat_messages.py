@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Annotated, Any, Self
 
 from pydantic import (
@@ -286,11 +286,10 @@ class ChatResponse(BaseModel):
         *,
         answer_id: str | None = None,
         html: str | None = None,
-        nearest: Iterable[Passage] = (),
         modules: Mapping[str, str] = NO_TITLES,
     ) -> Self:
         near: dict[tuple[str, ...], NearSection] = {}
-        for passage in nearest:
+        for passage in answer.nearest:
             section = NearSection.of(passage, modules)
             near.setdefault((section.url, *section.path), section)
         return cls(

@@ -17,23 +17,21 @@ from bythebook.errors import BookError, BookNotFound, InputError
 from bythebook.models.answer import Answer
 from bythebook.models.chat_messages import ChatRequest
 from bythebook.models.conversation import SUMMARY_FROM, Conversation, Turn
-from bythebook.models.passage import Passage
 from bythebook.questions import Questions
 from bythebook.server.caller import Caller
 from bythebook.server.error_responses import unexpected
 from bythebook.server.logs import shown_question
 from bythebook.server.metrics import Metrics
-from bythebook.server.question_log import QuestionLog, nearest_passages
+from bythebook.server.question_log import QuestionLog
 from bythebook.threads import StartedByAnother, Thread, Threads
 
 
 @dataclass(frozen=True)
 class SavedAnswer(Done):
     """The answer is in its thread. `answer_id` names it for feedback, unless questions are not
-    kept. `nearest` are passages near a question that was refused; they do not answer it."""
+    kept."""
 
     answer_id: str | None = None
-    nearest: tuple[Passage, ...] = ()
 
 
 logger = logging.getLogger(__name__)
@@ -204,12 +202,11 @@ class Conversations:
     async def _keep(
         self, asked: ConversationQuestion, answer: Answer, turn: Turn, started: float, is_new: bool
     ) -> SavedAnswer:
-        nearest = await nearest_passages(self.assistant.library, asked, answer)
         # Noted first: whoever deletes the session from now on deletes the note with it.
         seconds = time.perf_counter() - started
-        answer_id = await self.question_log.answered(asked, answer, nearest, seconds)
+        answer_id = await self.question_log.answered(asked, answer, seconds)
         if asked.history is not None:
-            return SavedAnswer(answer, answer_id, nearest)
+            return SavedAnswer(answer, answer_id)
         is_kept = False
         try:
             is_kept = await self.threads.append(
@@ -225,7 +222,7 @@ class Conversations:
         finally:
             if answer_id is not None and not is_kept:
                 await self.question_log.retract(answer_id)
-        return SavedAnswer(answer, answer_id if is_kept else None, nearest)
+        return SavedAnswer(answer, answer_id if is_kept else None)
 
     async def _thread(self, asked: ConversationQuestion) -> Thread | None:
         """Read again: another turn may have gone before, and deleted or begun the session."""

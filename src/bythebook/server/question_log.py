@@ -7,15 +7,11 @@ import logging
 from collections.abc import Coroutine, Iterable
 from typing import TYPE_CHECKING, Any
 
-from pydantic import ValidationError
-
 from bythebook.errors import BookError
-from bythebook.library import Library
 from bythebook.models.answer import MAX_NEAREST, Answer
 from bythebook.models.asked_question import AskedQuestion, SectionLink
 from bythebook.models.chunk import now
 from bythebook.models.passage import Passage, label_of
-from bythebook.models.search_messages import SearchQuery
 from bythebook.models.values import new_id
 from bythebook.questions import Questions
 
@@ -25,7 +21,7 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-# Seconds that an answer waits for its note, or for what is near a question that was refused.
+# Seconds that an answer waits for its note.
 TIMEOUT_SECONDS = 2.0
 
 
@@ -40,7 +36,6 @@ class QuestionLog:
         self,
         asked: ConversationQuestion,
         answer: Answer,
-        nearest: Iterable[Passage],
         seconds: float,
     ) -> str | None:
         """The id by which a reader may speak of the answer; None if it could not be noted, or if
@@ -54,7 +49,7 @@ class QuestionLog:
             outcome="refused" if answer.refused else "answered",
             confidence=answer.confidence.average_similarity,
             confidence_level=answer.confidence.confidence_level,
-            nearest=_sections(cited or nearest),
+            nearest=_sections(cited or answer.nearest),
             model=answer.model,
             milliseconds=round(seconds * 1000),
         )
@@ -115,32 +110,6 @@ class QuestionLog:
                 logger.warning("The question could not be saved: %s", problem)
             case problem:
                 logger.error("The question could not be saved", exc_info=problem)
-
-
-async def nearest_passages(
-    library: Library, asked: ConversationQuestion, answer: Answer
-) -> tuple[Passage, ...]:
-    """What a refused question came nearest to. It does not answer the question, and nobody waits
-    long for it."""
-    if not answer.refused or answer.small_talk:
-        return ()
-    if answer.passages:
-        return answer.passages[:MAX_NEAREST]
-    queries = [call.query for call in answer.tool_calls if call.error is None]
-    try:
-        query = SearchQuery(
-            text=queries[-1] if queries else answer.question,
-            book_id=asked.book_id,
-            limit=MAX_NEAREST,
-            **asked.request.filters.model_dump(),
-        )
-        async with asyncio.timeout(TIMEOUT_SECONDS):
-            return (await library.search(query)).passages
-    except ValidationError:
-        return ()  # too short to be searched for
-    except (BookError, TimeoutError) as problem:
-        logger.warning("What is near can't be searched: %s", str(problem) or "it took too long")
-        return ()
 
 
 def _sections(passages: Iterable[Passage]) -> list[SectionLink]:

@@ -253,7 +253,6 @@ class EventSerializer:
             saved.answer,
             self.session_id,
             answer_id=saved.answer_id,
-            nearest=saved.nearest,
             modules=self.modules,
         )
         if self.html:

@@ -57,7 +57,7 @@ def render_outcome(outcome: Outcome, dialect: Dialect, room: ReplyLimits) -> Rep
         return Reply(shortened(words, dialect, room.body))
     answer = outcome.answer
     if answer.refused:
-        places = [passage.metadata for passage in outcome.nearest]
+        places = [passage.metadata for passage in answer.nearest]
         near = [_source(label_of(place), place.url, dialect) for place in places]
         listed = _listed([dialect.bullet + line for line in dict.fromkeys(near)], room.sources)
         title = dialect.text(NEAREST)
