@@ -3,6 +3,7 @@ terminal event, and nothing that hangs."""
 
 from __future__ import annotations
 
+import asyncio
 from base64 import b64encode
 from itertools import pairwise
 from typing import Any
@@ -108,6 +109,23 @@ async def test_the_server_is_not_there(with_llm: Assistants, address: str, told:
         # Two attempts; the third failure opens the breaker, which still names the cause.
         answer = answer_in(await listen(assistant.stream(QUESTION)))
         assert "left alone" in answer.notes[0] and told in answer.notes[0]
+
+
+async def test_the_server_does_not_speak_http(with_llm: Assistants, streaming: bool) -> None:
+    async def babble(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.write(b"\x00\xff\x15HTTP/9.9 banana\r\n\r\n")
+        await writer.drain()
+        writer.close()
+
+    server = await asyncio.start_server(babble, "127.0.0.1", 0)
+    address = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/v1"
+    how = {"openai_base_url": address, "openai_stream": streaming, "retries": 0}
+    async with server, with_llm(**how, **ERROR) as assistant:
+        assert assistant.language_model is not None
+        with pytest.raises(ModelError, match="not a chat completion"):
+            await assistant.language_model.check()
+        with pytest.raises(ModelError, match="not a chat completion"):
+            await assistant.ask(QUESTION)
 
 
 async def test_a_login_in_the_address_is_sent_instead_of_the_key(

@@ -9,6 +9,7 @@ from agents import ModelBehaviorError
 from aiohttp import (
     ClientConnectorDNSError,
     ClientConnectorError,
+    ClientResponseError,
     ClientSSLError,
     ConnectionTimeoutError,
 )
@@ -18,8 +19,17 @@ from bythebook.agent.scheduling import OutOfTime
 from bythebook.errors import ModelError
 
 QUOTE_INSTEAD = "or set BYTHEBOOK_ANSWERER=built-in to have the book quoted instead."
-# A stream that is not what it should be surfaces in the client as one of the last three.
-FAILURES = (APIError, TimeoutError, ModelBehaviorError, ValueError, AttributeError, TypeError)
+# An answer that is not HTTP surfaces as the second, a stream that is not what it should be as one
+# of the last three.
+FAILURES = (
+    APIError,
+    ClientResponseError,
+    TimeoutError,
+    ModelBehaviorError,
+    ValueError,
+    AttributeError,
+    TypeError,
+)
 
 
 def out_of_time(problem: OutOfTime) -> ModelError:
