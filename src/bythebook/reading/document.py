@@ -35,6 +35,7 @@ from bythebook.reading.metadata import (
 )
 from bythebook.reading.placement import Placement, with_anchor
 from bythebook.reading.readers import suffix_of
+from bythebook.reading.references import with_titles
 from bythebook.reading.source import Source, decode, hash_bytes, hash_text, read_page_bytes
 
 
@@ -85,15 +86,15 @@ class PlainReader:
         file_hash = hash_bytes(data)
         if file_hash == known_hash:
             return Glance(file_hash, is_filled)
-        source = decode(file, data)
-        head, problems = read_head(source.text, read_front_matter(source.text), source.contents)
+        source = with_titles(decode(file, data), {})
+        head, problems = read_head(source, read_front_matter(source.text))
         return Glance(file_hash, is_filled, head, tuple(problems))
 
     def read(self, book: Book, file: str, placement: Placement, max_bytes: int) -> Page:
         data, _ = read_page_bytes(book.top, book.root, file, max_bytes)
-        source = decode(file, data)
+        source = with_titles(decode(file, data), placement.references)
         front = read_front_matter(source.text)
-        head, _ = read_head(source.text, front, source.contents)
+        head, _ = read_head(source, front)
         return Page(source.hash, read_document(book, source, front, placement), head)
 
     def close(self) -> None:

@@ -21,6 +21,14 @@ from bythebook.reading.directives import (
     role,
     shortcode,
 )
+from bythebook.reading.furniture import (
+    comments,
+    is_myst,
+    link_marks,
+    link_names,
+    link_targets,
+    mkdocstrings,
+)
 from bythebook.reading.source import BREAK, LINE_END, LINE_START, Source
 from bythebook.reading.tags import TagReader
 
@@ -166,6 +174,9 @@ class _Scan:
         self.text = text
         self.mdx = mdx
         self.colon_fences = ":::{" in text
+        self.is_myst = is_myst(text)
+        self.has_mkdocstrings = "::: " in text
+        self.links = link_names(text)
         self.removed: list[Range] = []
         self.separating: list[Range] = []
         self.tables: list[Range] = []
@@ -180,6 +191,13 @@ class _Scan:
             self.removed += colon_fences(self.text, position, end)
         for marks in (HEADING_ANCHOR, ALERT, TARGET):
             self.removed += [m.span("mark") for m in marks.finditer(self.text, position, end)]
+        if self.is_myst:
+            self.removed += comments(self.text, position, end)
+        if self.has_mkdocstrings:
+            self.removed += mkdocstrings(self.text, position, end)
+        if self.links:
+            self.removed += link_targets(self.text, position, end)
+            self.removed += link_marks(self.text, position, end, self.links)
         while found := INTERESTING.search(self.text, position, end):
             start = found.start()
             character = self.text[start]
