@@ -141,7 +141,7 @@ def check_spans(chunk: DocumentChunk, source: Source) -> None:
         position, source_position = span.at + span.end - span.start, span.end
         assert chunk.text[span.at : position] == source.text[span.start : span.end]
     assert position == len(chunk.text)
-    assert chunk.text == chunk.text.strip()
+    assert chunk.text == chunk.text.rstrip() and chunk.text.lstrip(" \t") == chunk.text.lstrip()
 
 
 def check_counts(chunk: DocumentChunk) -> None:

@@ -312,12 +312,14 @@ def _with_overlap(pieces: list[list[CutUnit]], counter: TokenCounter) -> list[Cu
 
 
 def _overlap_start(previous: CutUnit, budget: float, counter: TokenCounter) -> int:
-    """Where the end of the part before begins that fits the budget: whole code, else sentences."""
+    """Where the end of the part before begins that fits the budget: whole code, else sentences,
+    else nothing."""
     start, end = previous.body, previous.end
     candidates: list[Sequence[int]] = [[start], previous.cuts]
     if previous.kind == "prose":
-        sentences = [found.end() for found in SENTENCE_END.finditer(counter.text, start, end)]
-        candidates += [sentences, counter.word_starts(start, end)]
+        candidates.append(
+            [found.end() for found in SENTENCE_END.finditer(counter.text, start, end)]
+        )
     for cuts in candidates:
         for cut in cuts:
             if cut < end and 0 < counter.tokens(cut, end) <= budget:

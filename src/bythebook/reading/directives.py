@@ -54,7 +54,9 @@ ROLE = re.compile(
 # Filled when the page is made, with what is in no file.
 SILENT_ROLES = frozenset({"sub-ref", "eval"})
 # Roles that show words, not code.
-PROSE_ROLES = frozenset("ref doc term numref download abbr cite any guilabel sup sub p t pep rfc".split())
+PROSE_ROLES = frozenset(
+    "ref doc term numref download abbr cite any guilabel sup sub p t pep rfc".split()
+)
 SHORTCODE = re.compile(
     r"\{\{(?P<sign>[<%])-?[ \t]*+(?:/[ \t]*+)?(?P<name>[\w./-]++)"
     r"(?P<arguments>(?:[^{}\"`]|\"[^\"\r\n]*+\"|`[^`\r\n]*+`){0,600}?)"

@@ -20,8 +20,8 @@ TARGET = (
 )
 # Behind a blank line, a heading or another of them; anything else would go on below text.
 TARGETS = re.compile(
-    rf"(?:\A|(?<=\n\n)|(?<=\n\r\n)|(?<=\r\r)|(?<=[ \t]\n)|(?<=\ufeff))(?:{TARGET.replace('?P<name>', '?:')}"
-    rf"(?:{BREAK}|\Z))++"
+    rf"(?:\A|(?<=\n\n)|(?<=\n\r\n)|(?<=\r\r)|(?<=[ \t]\n)|(?<=\ufeff))"
+    rf"(?:{TARGET.replace('?P<name>', '?:')}(?:{BREAK}|\Z))++"
 )
 NAME = re.compile(rf"{LINE_START}{TARGET}{LINE_END}")
 LINK = re.compile(

@@ -22,6 +22,7 @@ from bythebook.reading.contents import (
     nav_titles,
     read_summary,
 )
+from bythebook.reading.includes import project_folder
 from bythebook.reading.metadata import (
     MANIFEST,
     UNREADABLE,
@@ -105,7 +106,7 @@ def find_book(path: Path, book_id: str | None = None) -> Book:
         book_id=check_book_id(book_id or manifest.book.id or slug(_folder_name(top))),
         title=manifest.book.title or config.get("title") or humanise(_folder_name(top)),
         root=root,
-        top=config.get("folder", top),
+        top=config.get("folder") or project_folder(top),
         flavor=flavor,
         base_url=manifest.book.base_url or config.get("base_url") or "",
         language=manifest.book.language,

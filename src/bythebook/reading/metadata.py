@@ -205,8 +205,8 @@ def shorten(value: Any) -> str:
 @dataclass(frozen=True)
 class Head:
     """What the rest of the book must know of a page: fields of its front matter, None where it says
-    nothing; its first heading, what its toctree calls other pages, titles of its labels, and to which
-    labels and pages it refers. Heads are kept between runs, so that a book is laid out again
+    nothing; its first heading, what its toctree calls other pages, titles of its labels, and which
+    labels and pages it refers to. Heads are kept between runs, so that a book is laid out again
     without reading unchanged files."""
 
     title: str | None = None

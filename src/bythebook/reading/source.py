@@ -105,17 +105,30 @@ def _markdown(path: str, data: bytes) -> Converted:
     )
 
 
-def read_page_bytes(top: Path, root: Path, path: str, max_bytes: int) -> tuple[bytes, bool]:
-    """The page with what it takes from other files below `top`, and whether it does."""
+@dataclass(frozen=True)
+class PageBytes:
+    """A page with what it takes from other files; `is_filled` says that it takes any."""
+
+    data: bytes
+    is_filled: bool = False
+    problems: tuple[str, ...] = ()
+
+
+def read_page_bytes(top: Path, root: Path, path: str, max_bytes: int) -> PageBytes:
+    """Other files are read only below `top`."""
     data = read_bytes(root, path, max_bytes)
     if suffix_of(path) not in ("", ".rst"):
-        return data, False
+        return PageBytes(data)
     try:
         text = data.decode("utf-8")
     except UnicodeDecodeError:
-        return data, False  # whoever decodes it will say why
-    filled = Includes(top).fill(root / path, text)
-    return (data, False) if filled is text else (filled.encode("utf-8"), True)
+        return PageBytes(data)  # whoever decodes it will say why
+    includes = Includes(top)
+    filled = includes.fill(root / path, text)
+    problems = tuple(includes.problems)
+    if filled is text or filled == text:
+        return PageBytes(data, problems=problems)
+    return PageBytes(filled.encode("utf-8"), True, problems)
 
 
 def look(root: Path, path: str) -> list[int] | None:
