@@ -87,6 +87,9 @@ def find_markup(
     elif source.text.startswith("\ufeff"):
         scan.removed.append((0, 1))
     position = body_start
+    if scan.has_mkdocstrings:  # its options look like code
+        orders = mkdocstrings(source.text, body_start, len(source.text))
+        indented_code = [one for one in indented_code if not _is_in(one, orders)]
     code, marks = find_fences(source.text, body_start, mdx)
     for start, end in sorted([*code, *indented_code, *marks]):
         if start < position:
@@ -103,6 +106,10 @@ def find_markup(
     separating = merge(scan.separating)
     separators = frozenset(end for start, end in removed if _any_within(separating, start, end))
     return Markup(tuple(removed), separators, tuple(merge(scan.tables)))
+
+
+def _is_in(one: Range, others: Sequence[Range]) -> bool:
+    return any(start <= one[0] and one[1] <= end + 1 for start, end in others)
 
 
 def mask(text: str, removed: Sequence[Range]) -> str:

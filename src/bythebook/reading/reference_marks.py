@@ -7,6 +7,7 @@ import re
 # No text has them: they are for private use.
 MARKS = "\ue000\ue001"
 MARK = re.compile(rf"{MARKS[0]}((?:ref|doc|any):[^{MARKS}\r\n]*+){MARKS[1]}")
+HALF_MARK = re.compile(rf"{MARKS[0]}(?:(?:ref|doc|any):)?+|{MARKS[1]}")
 LONGEST_TARGET = 300
 
 

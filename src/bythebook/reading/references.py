@@ -18,14 +18,14 @@ from typing import TypeVar
 from bythebook.reading.contents import Pages
 from bythebook.reading.metadata import Head
 from bythebook.reading.readers import Converted
-from bythebook.reading.reference_marks import MARK, MARKS
+from bythebook.reading.reference_marks import HALF_MARK, MARK, MARKS
 
 Read = TypeVar("Read", bound=Converted)
 
 
 def with_titles(source: Read, titles: Mapping[str, str]) -> Read:
     """The text with what its references are called. One that leads nowhere shows its target."""
-    if not source.references:
+    if MARKS[0] not in source.text and MARKS[1] not in source.text:
         return source
     pieces: list[str] = []
     ends: list[int] = []
@@ -44,7 +44,7 @@ def with_titles(source: Read, titles: Mapping[str, str]) -> Read:
         for place in source.places
     )
     # Half a mark: its cell or heading was cut short.
-    text = "".join(pieces).replace(MARKS[0], " ").replace(MARKS[1], " ")
+    text = HALF_MARK.sub(lambda half: " " * len(half[0]), "".join(pieces))
     return replace(source, text=text, places=places)
 
 
