@@ -25,7 +25,7 @@ TARGETS = re.compile(
 )
 NAME = re.compile(rf"{LINE_START}{TARGET}{LINE_END}")
 LINK = re.compile(
-    r"(?P<code>(?P<ticks>`++)[^`\r\n]*+(?P=ticks))"
+    r"(?P<code>(?<!`)(?P<ticks>`++)[^`\r\n]*+(?P=ticks))"
     r"|(?P<open>!?\[)(?P<words>[^\[\]`\r\n]++|(?:`[^`\r\n]++`))(?P<close>\](?:\[(?P<name>[^\[\]\r\n]*+)\])?+)(?![(:\[])"
 )
 MKDOCSTRINGS = re.compile(

@@ -9,13 +9,17 @@ nothing to a reader.
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from functools import partial
+from operator import itemgetter
 from pathlib import Path
 
 DEEPEST = 3
 # Of one file, and of all that a page takes from others.
 MOST_CHARACTERS, MOST_TOGETHER = 200_000, 1_000_000
+# Of a page, that are told.
+MOST_PROBLEMS = 20
 # Folders that generators look for included files in.
 FOLDERS = ("", *"includes _includes snippets _snippets src docs assets examples".split())
 
@@ -114,13 +118,14 @@ class Includes:
     def _directive(
         self, found: re.Match[str], file: Path, left: Sequence[tuple[int, int]] = ()
     ) -> str:
-        if any(start <= found.start() < end for start, end in left):
+        before = bisect_right(left, found.start(), key=itemgetter(0))
+        if before and found.start() < left[before - 1][1]:
             return found[0]
         options = {name: value.strip() for name, value in OPTION.findall(found["options"] or "")}
         if found.re is MYST:
             options = {name: unquoted(value) for name, value in options.items()}
         text = self._read(found["path"].lstrip("/"), file.parent)
-        if not text:
+        if not text and len(self.problems) < MOST_PROBLEMS:
             line = found.string.count("\n", 0, found.start()) + 1
             where = f"line {line}" if self.depth == 0 else f"line {line} of {file.name}"
             self.problems.append(

@@ -88,8 +88,8 @@ def find_markup(
         scan.removed.append((0, 1))
     position = body_start
     if scan.has_mkdocstrings:  # its options look like code
-        orders = mkdocstrings(source.text, body_start, len(source.text))
-        indented_code = [one for one in indented_code if not _is_in(one, orders)]
+        orders = merge(mkdocstrings(source.text, body_start, len(source.text)))
+        indented_code = [one for one in indented_code if not _any_around(orders, *one)]
     code, marks = find_fences(source.text, body_start, mdx)
     for start, end in sorted([*code, *indented_code, *marks]):
         if start < position:
@@ -106,10 +106,6 @@ def find_markup(
     separating = merge(scan.separating)
     separators = frozenset(end for start, end in removed if _any_within(separating, start, end))
     return Markup(tuple(removed), separators, tuple(merge(scan.tables)))
-
-
-def _is_in(one: Range, others: Sequence[Range]) -> bool:
-    return any(start <= one[0] and one[1] <= end + 1 for start, end in others)
 
 
 def mask(text: str, removed: Sequence[Range]) -> str:
@@ -131,6 +127,12 @@ def mask(text: str, removed: Sequence[Range]) -> str:
 def _any_within(ranges: list[Range], start: int, end: int) -> bool:
     index = bisect_left(ranges, (start, start))
     return index < len(ranges) and ranges[index][1] <= end
+
+
+def _any_around(ranges: list[Range], start: int, end: int) -> bool:
+    """Whether one of them has the range in it, or all but its last line break."""
+    index = bisect_left(ranges, (start + 1, start)) - 1
+    return index >= 0 and end <= ranges[index][1] + 2
 
 
 def subtract(start: int, end: int, removed: Sequence[Range]) -> list[Range]:
