@@ -33,7 +33,7 @@ BOX = '??? abstract "API Reference"\n    ::: pump.Pump\n        options:\n      
             "Mypy and others.",
         ),
         ("See `[Mypy]`, [this](x).\n\n[Mypy]: https://e.org", "See `[Mypy]`, [this](x)."),
-        ("Release **{sub-ref}`release`** is out.", "Release **** is out."),
+        ("Release **{sub-ref}`release`** is out.", "Release  is out."),
     ],
 )
 def test_left_out(written: str, read: str) -> None:

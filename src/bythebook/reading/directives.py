@@ -170,7 +170,7 @@ def role(text: str, start: int, end: int) -> tuple[list[Range], int] | None:
         return None
     name = plain_role(found["name"])
     if name in SILENT_ROLES:
-        return [(start, found.end())], found.end()
+        return [_with_stars(text, *found.span())], found.end()
     removed = [(start, found.start("ticks"))]
     if found["target"]:
         removed.append(found.span("target"))
@@ -180,6 +180,14 @@ def role(text: str, start: int, end: int) -> tuple[list[Range], int] | None:
     if name in PROSE_ROLES:
         removed += [found.span("ticks"), (found.end() - len(found["ticks"]), found.end())]
     return removed, found.end()
+
+
+def _with_stars(text: str, start: int, end: int) -> Range:
+    """With the signs that would have made its words bold."""
+    for _ in range(3):
+        if text[start - 1 : start] == "*" == text[end : end + 1]:
+            start, end = start - 1, end + 1
+    return start, end
 
 
 def shortcode(text: str, start: int, end: int) -> tuple[list[Range], int] | None:
