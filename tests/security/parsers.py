@@ -34,6 +34,7 @@ from bythebook.moving.backup_file import BackupManifest, not_whole, open_backup,
 from bythebook.moving.file_parts import PartReader
 from bythebook.reading.layout import find_book
 from bythebook.reading.metadata import Teaching, read_front_matter, read_head, read_teaching
+from bythebook.reading.readers import Converted
 from bythebook.server.body import nesting
 from bythebook.server.logs import Masks, secrets_of
 from bythebook.server.openai_request import CompletionRequest
@@ -101,7 +102,7 @@ def text(data: bytes) -> str:
 
 def front_matter(data: bytes) -> None:
     front = read_front_matter(text(data))
-    read_head(text(data), front)
+    read_head(Converted(text(data)), front)
     read_teaching(front.values, Teaching())
 
 
