@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from bythebook.reading.references import with_titles
+from bythebook.reading.source import decode
 from reading.converting import page_of, text_of
 from reading.reading_tools import check_page, read_text, words
 
@@ -122,3 +126,21 @@ def test_what_defines_nothing_stays(written: str) -> None:
     page = read_text(f"# Words\n\nSome text before it.\n\n{written}\n")
     check_page(page)
     assert page.text.endswith(written)
+
+
+PIECES = (
+    ":::{glossary}\n", ":::\n", "```{glossary}\n", "```\n", ":sorted:\n", "pump\n", "  moves\n",
+    ": water\n", "    deep\n", "\n", "\r\n", "# Head\n", "(label)=\n", "{ref}`label`", "[](#head)",
+    "[](label)", "**bold**\n", "- item\n", "---\n", "{doc}`page.md`", "\ue000", "\ue000ref:x",
+    "::: a.b\n", "[x]: y\n", "% no\n", "`", "~~~\n",
+)  # fmt: skip
+
+
+@given(st.lists(st.sampled_from(PIECES), max_size=25).map("".join))
+def test_no_word_is_lost_whatever_is_written(text: str) -> None:
+    source = decode("page.md", text.encode())
+    named = with_titles(source, {"ref:label": "Title"})
+    assert "\ue001" not in named.text
+    for word in ("pump", "moves", "water", "deep", "bold", "item", "no"):
+        assert named.text.count(word) >= text.count(word)
+    check_page(read_text(text + "\n\nSome words behind it all.\n"))
