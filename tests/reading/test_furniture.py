@@ -63,7 +63,7 @@ def test_text_stays(written: str) -> None:
         ("A |x| is *a* thing.\n\n.. |x| replace:: pump\n", "A pump is a thing."),
         (".. A comment\n   over two lines.\n", ""),
         (".. change::\n    :tags: orm, bug\n    :tickets: 2566\n\n    Mended.\n", "Mended."),
-        (".. change::\n    :tags: orm, bug\n    :tickets:\n\n  Mended.\n", "Mended."),
+        (".. change::\n    :tags: orm, bug\n    :tickets:2607\n\n  Mended.\n", "Mended."),
         (
             ".. |p| replace:: :doc:`one`\n\n.. topic:: A tour\n\n   Previous: |p| | Next: |n|\n\n"
             ".. footer_topic:: |t|\n\n   Next: two\n",

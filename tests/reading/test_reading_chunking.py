@@ -79,6 +79,11 @@ def test_nothing_is_repeated_where_no_sentence_fits() -> None:
     assert repeated(page) == [0, 0]
 
 
+def test_an_abbreviation_ends_no_sentence() -> None:
+    page = read("## Long", words(1200).replace(".", " vs."))
+    assert set(repeated(page)) == {0}
+
+
 def test_an_item_keeps_its_indentation() -> None:
     items = "\n\n".join(f"  - item {words(30, f'i{n}w')}" for n in range(40))
     page = read("# Title", "- all of them", items)

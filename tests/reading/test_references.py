@@ -146,6 +146,7 @@ async def test_a_page_is_read_again_when_a_title_it_shows_changes(tmp_path: Path
         (":class:`_orm.Session`", "`Session`"),
         (":meth:`_orm.Session.go`", "`Session.go`"),
         (":func:`_sql.select`", "`select`"),
+        (":paramref:`_orm.relate.lazy`", "`relate.lazy`"),
         (":mod:`_pytest.config.main`", "`_pytest.config.main`"),
         (":class:`a session <_orm.Session>`", "`a session`"),
         (":class:`!os.PathLike`", "`os.PathLike`"),

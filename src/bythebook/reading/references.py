@@ -63,13 +63,13 @@ def titles_of_references(
     pages = Pages(order)
     found: dict[str, dict[str, str]] = {}
     for file in order:
+        folder = posixpath.dirname(file)
         called = {
-            reference: title
+            reference: _title(reference, folder, labels, pages, names)
             for reference in heads[file].references
-            if (title := _title(reference, posixpath.dirname(file), labels, pages, names))
         }
-        if called:
-            found[file] = called
+        if shown := {reference: title for reference, title in called.items() if title}:
+            found[file] = shown
     return found
 
 

@@ -39,6 +39,8 @@ NUMBERED = {
 }
 # `_orm.Session`: what projects write for a long path of packages.
 ALIAS = re.compile(r"_[a-z]\w*+\.(?=[A-Z]|[^.]++$)")
+# The same before a parameter: `_orm.relationship.lazy`.
+ALIAS_OF_PARAMETER = re.compile(r"_[a-z]\w*+\.(?=\w)")
 
 
 def plain_role(name: str) -> str:
@@ -54,7 +56,8 @@ def shown_part(role: str, text: str) -> int:
         last = text.partition("(")[0].rfind(".") + 1
         return max(last, 1) if role in OBJECT_ROLES else 1
     begins = 1 if text[0] == "!" or (text[0] == "." and role in OBJECT_ROLES) else 0
-    alias = ALIAS.match(text, begins) if role in OBJECT_ROLES else None
+    pattern = ALIAS_OF_PARAMETER if role == "paramref" else ALIAS
+    alias = pattern.match(text, begins) if role in OBJECT_ROLES else None
     return alias.end() if alias else begins
 
 

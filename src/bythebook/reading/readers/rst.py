@@ -132,7 +132,8 @@ class RstText:
             terms = [part for part in item.children if isinstance(part, nodes.term)]
             self.writer.mark(f"#term-{TERM_ID.sub('-', terms[0].astext())}")
             self.writer.heading(level + 1, ", ".join(map(inline, terms)))
-            self._blocks(item.children[-1], level + 1)
+            for definition in item.findall(nodes.definition):
+                self._blocks(definition, level + 1)
 
     def _named(self, name: str, node: nodes.Element, level: int, depth: int) -> None:
         """A name and what is said of it; the first paragraph stands on the same line."""
@@ -183,7 +184,7 @@ def labels_of(tree: nodes.document) -> tuple[Titled, ...]:
     """Titles of what the labels of a page stand before, as Sphinx finds them."""
     found: list[Titled] = []
     for name, is_explicit in tree.nametypes.items():
-        node = tree.ids.get(tree.nameids.get(name)) if is_explicit else None
+        node = tree.ids.get(tree.nameids.get(name) or "") if is_explicit else None
         if isinstance(node, nodes.target) and "refid" in node:
             node = tree.ids.get(node["refid"])
         kinds = nodes.title | nodes.caption | nodes.rubric

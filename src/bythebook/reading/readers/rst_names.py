@@ -38,7 +38,7 @@ BOXES = "seealso versionadded versionchanged deprecated todo".split()
 # What an entry's options say to a reader.
 TOLD = {"type", "default", "required", "choices"}
 # An option that docutils takes for an argument.
-OPTION_LINE = re.compile(r"\s*:[\w-]+:(?:\s|$)")
+OPTION_LINE = re.compile(r"\s*:[\w-]++:(?!`)")
 
 
 def know_sphinx_names() -> None:
