@@ -47,18 +47,22 @@ def know_sphinx_names() -> None:
     roles.role = _role
 
 
-def _directive(name: str, language: Any, document: Any) -> tuple[type[Directive], list[Any]]:
-    if own := DIRECTIVES.get(name.lower()):
+def _directive(
+    directive_name: str, language_module: Any, document: Any
+) -> tuple[type[Directive], list[Any]]:
+    if own := DIRECTIVES.get(directive_name.lower()):
         return own, []
-    found, messages = docutils_directive(name, language, document)
+    found, messages = docutils_directive(directive_name, language_module, document)
     return (found, messages) if found else (_Signature, [])
 
 
-def _role(name: str, language: Any, line: int, reporter: Any) -> tuple[Any, list[Any]]:
-    found, messages = docutils_role(name, language, line, reporter)
+def _role(
+    role_name: str, language_module: Any, lineno: int, reporter: Any
+) -> tuple[Any, list[Any]]:
+    found, messages = docutils_role(role_name, language_module, lineno, reporter)
     if found:
         return found, messages
-    plain = plain_role(name)
+    plain = plain_role(role_name)
     is_text = plain in TEXT_ROLES or plain in NUMBERED
     return _shown_as(nodes.inline if is_text else nodes.literal), []
 
