@@ -120,20 +120,20 @@ async def test_a_page_is_read_again_when_a_title_it_shows_changes(tmp_path: Path
     (book / "a.rst").write_text("Valves\n======\n\nTheir use is told in :ref:`pump-speed`.\n")
     (book / "c.rst").write_text("Pipes\n=====\n\nThey lead the water from here to there.\n")
 
-    async def texts(library: Library) -> tuple[str, dict[str, str]]:
+    async def texts(library: Library) -> dict[str, str]:
         job = await library.ingest(book)
         chunks = await chunks_of(library, job.book_id)
-        return job.job_id, {chunk.metadata.source_file: chunk.text for chunk in chunks}
+        return {chunk.metadata.source_file: chunk.text for chunk in chunks}
 
     async with await Library.open(Settings(home=tmp_path / "home")) as library:
-        _, before = await texts(library)
+        before = await texts(library)
         assert "told in pump-speed." in before["a.rst"]
         (book / "b.rst").write_text(TARGETS)
-        assert "told in How fast it turns." in (await texts(library))[1]["a.rst"]
+        assert "told in How fast it turns." in (await texts(library))["a.rst"]
         (book / "b.rst").write_text(TARGETS.replace("How fast it *turns*", "Its numerous turns"))
-        assert "told in Its numerous turns." in (await texts(library))[1]["a.rst"]
+        assert "told in Its numerous turns." in (await texts(library))["a.rst"]
         (book / "b.rst").unlink()
-        assert (await texts(library))[1] == before
+        assert (await texts(library)) == before
 
 
 @pytest.mark.parametrize(
