@@ -38,9 +38,9 @@ NUMBERED = {
     **dict.fromkeys("issue issues gh ghissue bug ticket pr pull pull-request ghpull".split(), "#"),
 }
 # `_orm.Session`: what projects write for a long path of packages.
-ALIAS = re.compile(r"_[a-z]\w*+\.(?=[A-Z]|[^.]++$)")
+ALIAS = re.compile(r"(?<!\w)_[a-z]\w*+\.(?=[A-Z]|[^.]++$)")
 # The same before a parameter: `_orm.relationship.lazy`.
-ALIAS_OF_PARAMETER = re.compile(r"_[a-z]\w*+\.(?=\w)")
+ALIAS_OF_PARAMETER = re.compile(r"(?<!\w)_[a-z]\w*+\.(?=\w)")
 
 
 def plain_role(name: str) -> str:
