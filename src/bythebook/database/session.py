@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import shutil
 import sqlite3
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext, suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 from weakref import WeakKeyDictionary
 
 from sqlalchemy import Engine, Executable, create_engine, event
@@ -29,12 +30,17 @@ from bythebook.errors import StoreError
 from bythebook.files import disk_full, is_full
 
 Rows = list[dict[str, Any]]
+T = TypeVar("T")
+# What is raised where a row is none that we write.
+UNREADABLE = (ValueError, TypeError, KeyError, AttributeError)
 
 # Seconds for a connection and all that is done with it: nobody waits for a database that hangs.
 TIMEOUT = 60
 # Bytes of the file that SQLite maps beside a database.
 MAPPED = 32_768
 POSTGRES_FULL = "53100"
+
+log = logging.getLogger(__name__)
 
 _readers: WeakKeyDictionary[AsyncEngine, Engine] = WeakKeyDictionary()
 
@@ -94,6 +100,19 @@ async def look_up(
             return [dict(row) for row in connection.execute(query, values).mappings()]
     async with reading(engine) as waiting:
         return [dict(row) for row in (await waiting.execute(query, values)).mappings()]
+
+
+def readable(what: str, rows: Iterable[dict[str, Any]], read: Callable[[Any], T]) -> list[T]:
+    """Rows as what they stand for. One that can't be read, since somebody else wrote it, is left
+    out and takes no other with it."""
+    found: list[T] = []
+    for row in rows:
+        name = next(iter(row.values()))
+        try:
+            found.append(read(row))
+        except UNREADABLE as problem:
+            log.warning("The %s %s can't be read (%s)", what, name, type(problem).__name__)
+    return found
 
 
 @asynccontextmanager

@@ -45,6 +45,8 @@ def renumbered(
 ) -> tuple[DocumentChunk, ...]:
     """The file's passages under its new numbers; none unless the index has all of them. It may
     lack one: another file with the same passage that got this file's old number overwrote it."""
+    if not all(one.payload for one in known.points.values()):
+        return ()
     kept = sorted(
         (chunk_of_payload(one.id, one.payload or {}) for one in known.points.values()),
         key=lambda chunk: chunk.metadata.chunk_index,

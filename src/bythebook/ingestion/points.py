@@ -20,6 +20,7 @@ from bythebook.index.qdrant_models import (
 from bythebook.index.sparse import document_terms
 from bythebook.index.store import DENSE, SPARSE, VectorStore
 from bythebook.models.chunk import CHUNKER_VERSION, BookInfo, DocumentChunk, payload_of
+from bythebook.models.passage import NO_CHUNK, chunk_of_payload
 from bythebook.models.values import IngestionMode
 
 PAGE = 256
@@ -79,8 +80,11 @@ async def known_points(
     known = KnownPoints()
     own = book_filter(book_id, source_file=source_file)
     for record in await all_points(store, own, vectors=model is not None):
-        known.points[record.id] = record
-        _remember(known, record, model)
+        # What is none of ours is only known to be there, so that it can go.
+        known.points[record.id] = Record(id=record.id)
+        if _is_ours(record):
+            known.points[record.id] = record
+            _remember(known, record, model)
     if model is None:
         return known
     missing = {
@@ -90,13 +94,23 @@ async def known_points(
         same = FieldCondition(key="content_hash", match=MatchAny(any=sorted(missing)))
         in_book = book_filter(book_id).must or []
         for record in await all_points(store, Filter(must=[*in_book, same]), vectors=True):
-            _remember(known, record, model)
+            if _is_ours(record):
+                _remember(known, record, model)
     return known
 
 
 def embedding_key(chunk: DocumentChunk) -> EmbeddingKey:
     """Equal keys have equal vectors: everything the embedder sees."""
     return (*chunk.metadata.heading_path, chunk.text)
+
+
+def _is_ours(record: Record) -> bool:
+    payload = record.payload or {}
+    try:
+        chunk_of_payload(record.id, payload)
+    except NO_CHUNK:
+        return False
+    return {"embedding_model", "embedded_at"} <= payload.keys()
 
 
 def _remember(known: KnownPoints, record: Record, model: str | None) -> None:

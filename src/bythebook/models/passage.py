@@ -102,6 +102,10 @@ class Passage:
         return self.chunk.metadata
 
 
+# What is raised where a payload is none of ours.
+NO_CHUNK = (KeyError, TypeError, ValueError)
+
+
 def chunk_of_payload(point_id: str, payload: dict[str, Any]) -> DocumentChunk:
     """The chunk back from what Qdrant keeps of it."""
     metadata = {name: value for name, value in payload.items() if name in _METADATA_FIELDS}

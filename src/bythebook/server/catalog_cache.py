@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,6 +12,7 @@ from bythebook.errors import BookError
 from bythebook.ingestion.points import book_filter
 from bythebook.library import Library
 from bythebook.models.chunk import BookInfo
+from bythebook.models.values import HARDWARE_TIERS, LAYERS, PROFICIENCY_LEVELS
 from bythebook.suggestions import suggest
 
 logger = logging.getLogger(__name__)
@@ -115,18 +117,18 @@ class CatalogCache:
         async def values(field: str) -> list[Any]:
             return sorted(await store.facet(field, in_book))
 
-        async def choices(field: str) -> tuple[Any, ...]:
+        async def choices(field: str, known: Collection[Any]) -> tuple[Any, ...]:
             """A book that is no course has the same default on every page: nothing to choose."""
-            found = await values(field)
+            found = [value for value in await values(field) if value in known]
             return tuple(found) if len(found) > 1 else ()
 
         present = set(await values("module"))
         titles = await self.library.known.module_titles(book_id)
         return Facets(
             modules=tuple(each for each in titles.items() if each[0] in present),
-            hardware_tiers=await choices("hardware_tier"),
-            proficiency_levels=await choices("proficiency_level"),
-            layers=await choices("layer"),
+            hardware_tiers=await choices("hardware_tier", HARDWARE_TIERS),
+            proficiency_levels=await choices("proficiency_level", PROFICIENCY_LEVELS),
+            layers=await choices("layer", LAYERS),
         )
 
 
