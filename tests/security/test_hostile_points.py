@@ -159,23 +159,28 @@ async def test_points_of_somebody_else_are_left_out(
     await plant(up, qdrant, planted(real, secret))
     with caplog.at_level(logging.WARNING):
         await check_reads(up, headers, real)
-    assert "is no passage" in caplog.text
+    assert "are no passages" in caplog.text
     assert "Traceback" not in caplog.text
 
     # The operator works on with the book.
     library = up.service.library
     book = tmp_path / "book"
-    (book / NODES).write_text((book / NODES).read_text().replace("remark 3 on", "a remark on"))
+    written = (book / NODES).read_text()
+    (book / NODES).write_text(written.replace("remark 3 on", "a remark on"))
     for mode in ("incremental", "full"):
         assert (await library.ingest(book, book_id="small", mode=mode)).status == "completed"
     await export_book(library, "small", tmp_path / "small.btb")
     await back_up(library, tmp_path / "all.backup")
+    (book / NODES).write_text(written)
     assert (await library.ingest(book, book_id="small", mode="recreate")).status == "completed"
     after = await points_of(up, qdrant, "small")
-    assert sorted(one["id"] for one in after) == sorted(one["id"] for one in before)
+    assert {one["id"] for one in before} <= {one["id"] for one in after}
     async with await Library.open(Settings(home=tmp_path / "elsewhere")) as elsewhere:
         await import_book(elsewhere, tmp_path / "small.btb")
         assert (await elsewhere.book("small")).total_chunks == len(before)
+    await library.remove_book("small")
+    assert not await points_of(up, qdrant, "small")
+    assert await points_of(up, qdrant, "other")
 
 
 async def test_own_points_that_were_damaged_are_made_again(
@@ -183,7 +188,11 @@ async def test_own_points_that_were_damaged_are_made_again(
 ) -> None:
     before = await points_of(up, qdrant, "small")
     damaged = [one for one in before if one["payload"]["source_file"] == NODES]
-    changes = ({"created_at": "yesterday", "version": "x"}, {"heading_path": 3}, {"text": None})
+    changes: tuple[Json, ...] = (
+        {"created_at": "yesterday", "version": "x"},
+        {"heading_path": 3},
+        {"text": None},
+    )
     for point, change in zip(damaged, changes, strict=True):
         await plant(up, qdrant, [{**point, "payload": {**point["payload"], **change}}])
     body = {"text": QUESTION, "book_id": "small"}

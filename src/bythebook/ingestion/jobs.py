@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Collection
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Sequence
 from contextlib import asynccontextmanager, suppress
 from typing import Any
 
@@ -99,9 +99,9 @@ class Jobs:
             query = query.where(jobs.c.book_id.in_(books))
         if statuses is not None:
             query = query.where(jobs.c.status.in_(statuses))
-        return await self._readable(await self.database.look_up(query))
+        return [*await self._readable(await self.database.look_up(query))]
 
-    async def _readable(self, rows: Rows) -> list[IngestionJob]:
+    async def _readable(self, rows: Rows) -> Sequence[IngestionJob]:
         """One that somebody else wrote and that can't be read would wait for ever: it is ended."""
         found = readable("job", rows, _job)
         known = {job.job_id for job in found}

@@ -27,14 +27,16 @@ log = logging.getLogger(__name__)
 def passages_of(records: Iterable[Record]) -> list[Passage]:
     """Whoever shares a server may have put in something else: that is left out."""
     found: list[Passage] = []
+    others: list[str] = []
     for record in records:
         try:
             payload = record.payload or {}
             chunk = chunk_of_payload(record.id, payload)
             found.append(Passage(chunk, embedding_model=str(payload["embedding_model"])))
         except NO_CHUNK as problem:
-            kind = type(problem).__name__
-            log.warning("The point %s of the index is no passage (%s)", record.id, kind)
+            others.append(f"{record.id} ({type(problem).__name__})")
+    if others:
+        log.warning("%d points of the index are no passages, such as %s", len(others), others[0])
     return found
 
 
