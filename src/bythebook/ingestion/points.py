@@ -82,7 +82,7 @@ async def known_points(
     for record in await all_points(store, own, vectors=model is not None):
         # What is none of ours is only known to be there, so that it can go.
         known.points[record.id] = Record(id=record.id)
-        if _is_ours(record):
+        if is_ours(record):
             known.points[record.id] = record
             _remember(known, record, model)
     if model is None:
@@ -94,7 +94,7 @@ async def known_points(
         same = FieldCondition(key="content_hash", match=MatchAny(any=sorted(missing)))
         in_book = book_filter(book_id).must or []
         for record in await all_points(store, Filter(must=[*in_book, same]), vectors=True):
-            if _is_ours(record):
+            if is_ours(record):
                 _remember(known, record, model)
     return known
 
@@ -104,7 +104,8 @@ def embedding_key(chunk: DocumentChunk) -> EmbeddingKey:
     return (*chunk.metadata.heading_path, chunk.text)
 
 
-def _is_ours(record: Record) -> bool:
+def is_ours(record: Record) -> bool:
+    """Whether it is a passage; others may write to a server."""
     payload = record.payload or {}
     try:
         chunk_of_payload(record.id, payload)

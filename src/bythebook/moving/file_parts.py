@@ -16,7 +16,7 @@ from bythebook.errors import InputError
 from bythebook.files import check_room, disk_full, is_full
 from bythebook.index.qdrant_models import Filter, PointStruct, Record, SparseVector
 from bythebook.index.store import DENSE, SPARSE, VectorStore
-from bythebook.ingestion.points import PAGE
+from bythebook.ingestion.points import PAGE, is_ours
 from bythebook.models.passage import chunk_of_payload
 
 if TYPE_CHECKING:
@@ -179,8 +179,9 @@ class PartWriter:
         with tempfile.SpooledTemporaryFile(IN_MEMORY) as waiting:
             with self.part(points) as write:
                 async for record in records:
-                    sparse = (record.vector or {})[SPARSE]
-                    assert isinstance(sparse, SparseVector)
+                    sparse = (record.vector or {}).get(SPARSE)
+                    if not isinstance(sparse, SparseVector) or not is_ours(record):
+                        continue
                     line = {
                         "id": record.id,
                         "payload": record.payload,
