@@ -157,8 +157,10 @@ class Questions:
             .limit(most)
         )
         async with reading(self.engine) as connection:
-            found = [Unanswered(*row) for row in await connection.execute(query)]
-            rows = [one._replace(nearest=_links(one.nearest)) for one in found]
+            rows = [
+                Unanswered(**{**row, "nearest": _links(row["nearest"])})
+                for row in (await connection.execute(query)).mappings()
+            ]
             if len(rows) < most:
                 return rows, len(rows)
             count = await connection.execute(select(func.count()).where(*wanted))
