@@ -71,9 +71,9 @@ audit: install-dev  ## known weaknesses of the pinned dependencies
 	$(BIN)/pip-audit --strict --no-deps --disable-pip --requirement constraints.txt
 
 # Broken inputs for everything that reads what strangers wrote; also by Atheris where it installs.
-fuzz: install-dev  ## broken inputs for everything that reads files of others
+fuzz: install-dev  ## broken inputs for everything that reads what others wrote; CASES=500 SEED=2
 	$(BIN)/pip install --quiet atheris || true
-	$(BIN)/python scripts/fuzz.py $$($(BIN)/python -c 'import atheris' 2>/dev/null && echo --atheris)
+	$(BIN)/python scripts/fuzz.py --cases $(or $(CASES),20000) --seed $(or $(SEED),1) $$($(BIN)/python -c 'import atheris' 2>/dev/null && echo --atheris)
 
 # Long texts made to hold each regular expression up.
 patterns: install-dev  ## long texts made to hold each regular expression up

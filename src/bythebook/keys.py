@@ -15,7 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field, computed_field
 from sqlalchemy import ColumnElement, insert, literal, or_, select, update
 from sqlalchemy.ext.asyncio import AsyncEngine
 
-from bythebook.database.engine import look_up, reading, transaction
+from bythebook.database.engine import UNREADABLE, look_up, readable, reading, transaction
 from bythebook.database.tables import keys
 from bythebook.errors import BookNotFound, InputError, KeyRefused
 from bythebook.models.chunk import now
@@ -133,7 +133,7 @@ class Keys:
         query = select(*_SHOWN).order_by(keys.c.created_at.desc(), keys.c.key_id)
         async with reading(self.engine) as connection:
             rows = await connection.execute(query)
-            return [_key(dict(row)) for row in rows.mappings()]
+            return readable("key", map(dict, rows.mappings()), _key)
 
     async def revoke(self, key_id: str) -> ApiKey:
         """Make a key useless from now on; a name will do where only one key has it."""
@@ -159,7 +159,10 @@ class Keys:
         stored = row["secret_hash"] if row else _NO_HASH
         if not hmac.compare_digest(stored, _hash(form["secret"])) or row is None:
             raise _unknown()
-        key = _key(row)
+        try:
+            key = _key(row)
+        except UNREADABLE as problem:  # somebody else wrote the row
+            raise _unknown() from problem
         if form["kind"] != _kind(key):
             raise _unknown()
         if key.state != "active":
@@ -183,7 +186,8 @@ class Keys:
         """The sites whose pages may use some publishable key at this moment."""
         query = select(keys.c.origins).where(keys.c.origins.is_not(None), *_active())
         rows = await look_up(self.engine, query)
-        return frozenset(origin for row in rows for origin in row["origins"])
+        listed = [row["origins"] for row in rows if isinstance(row["origins"], list)]
+        return frozenset(str(origin) for origins in listed for origin in origins)
 
 
 def _active() -> tuple[ColumnElement[bool], ...]:

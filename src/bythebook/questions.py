@@ -6,14 +6,14 @@ import math
 import re
 import uuid
 from collections import Counter
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import UTC, date, datetime, time, timedelta
 from typing import Any, NamedTuple
 
 from sqlalchemy import ColumnElement, and_, delete, func, insert, or_, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
-from bythebook.database.engine import reading, transaction
+from bythebook.database.engine import readable, reading, transaction
 from bythebook.database.tables import asked_questions as table
 from bythebook.database.tables import storable, storable_json
 from bythebook.errors import InputError
@@ -132,8 +132,8 @@ class Questions:
         )
         async with reading(self.engine) as connection:
             rows = (await connection.execute(query)).mappings().all()
-        items = [QuestionEntry.model_validate(dict(row)) for row in rows[:limit]]
-        return QuestionList(items=items, next=_cursor(items[-1]) if len(rows) > limit else None)
+        items = readable("question", map(dict, rows[:limit]), QuestionEntry.model_validate)
+        return QuestionList(items=items, next=_cursor(rows[limit - 1]) if rows[limit:] else None)
 
     async def unanswered(
         self,
@@ -157,7 +157,10 @@ class Questions:
             .limit(most)
         )
         async with reading(self.engine) as connection:
-            rows = [Unanswered(*row) for row in await connection.execute(query)]
+            rows = [
+                Unanswered(**{**row, "nearest": _links(row["nearest"])})
+                for row in (await connection.execute(query)).mappings()
+            ]
             if len(rows) < most:
                 return rows, len(rows)
             count = await connection.execute(select(func.count()).where(*wanted))
@@ -242,11 +245,19 @@ def _chosen(choice: Choice | None) -> list[ColumnElement[bool]]:
     return [table.c.outcome == "answered", table.c.confidence_level == "low"]
 
 
-def _most_cited(answers: Iterable[Sequence[Any]]) -> list[CitedPage]:
+def _links(nearest: Any) -> list[Any]:
+    """Those that are links, or titles as they were noted before; somebody else may write rows."""
+    given = nearest if isinstance(nearest, list) else []
+    return [
+        one for one in given if isinstance(one.get("title") if isinstance(one, dict) else one, str)
+    ]
+
+
+def _most_cited(answers: Iterable[Any]) -> list[CitedPage]:
     """An answer that cites several sections of a page counts once for it."""
     counts: Counter[tuple[str, str | None]] = Counter()
     for sections in answers:
-        links = map(titled, sections)
+        links = map(titled, _links(sections))
         counts.update(
             {
                 (one["title"].partition(" › ")[0], (one.get("url") or "").partition("#")[0] or None)
@@ -257,8 +268,8 @@ def _most_cited(answers: Iterable[Sequence[Any]]) -> list[CitedPage]:
     return [CitedPage(title=t, url=u, answers=counts[t, u]) for t, u in ranked[:SUMMARY_PAGES]]
 
 
-def _cursor(last: QuestionEntry) -> str:
-    return f"{(last.asked_at - EPOCH) // MICROSECOND}-{last.answer_id}"
+def _cursor(last: Mapping[Any, Any]) -> str:
+    return f"{(last['asked_at'] - EPOCH) // MICROSECOND}-{last['answer_id']}"
 
 
 def _older_than(cursor: str) -> ColumnElement[bool]:

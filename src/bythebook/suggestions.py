@@ -17,7 +17,7 @@ from bythebook.models.passage import Passage
 from bythebook.models.search_messages import SearchFilters, SearchQuery
 from bythebook.reading.slugs import natural_key
 from bythebook.retrieval.calibration import assess
-from bythebook.retrieval.neighbours import passage_of_record
+from bythebook.retrieval.neighbours import passages_of
 
 MOST = 6
 # Pages that are looked at, from all over the book: a large one takes no longer than a small one.
@@ -111,9 +111,9 @@ async def _passages(library: Library, book: BookInfo) -> list[Passage]:
     on_pages = FieldCondition(key="source_file", match=MatchAny(any=list(order)))
     in_book = book_filter(book.book_id).must
     records = await all_points(await library.store(), Filter(must=[*in_book, on_pages]))
-    places = [passage_of_record(record) for record in records]
     return sorted(
-        places, key=lambda one: (order[one.metadata.source_file], one.metadata.chunk_index)
+        passages_of(records),
+        key=lambda one: (order[one.metadata.source_file], one.metadata.chunk_index),
     )
 
 

@@ -12,7 +12,7 @@ from sqlalchemy import Table, delete, func, insert, literal, select, union_all, 
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
-from bythebook.database.engine import look_up, reading, transaction
+from bythebook.database.engine import UNREADABLE, look_up, reading, transaction
 from bythebook.database.tables import (
     archived_messages,
     archived_threads,
@@ -21,7 +21,7 @@ from bythebook.database.tables import (
     storable_json,
     threads,
 )
-from bythebook.errors import InputError
+from bythebook.errors import InputError, StoreError
 from bythebook.models.chunk import now
 from bythebook.models.conversation import MAX_LIVE_TURNS, Conversation, ConversationThread, Turn
 
@@ -259,7 +259,13 @@ async def _write(connection: AsyncConnection, row: Row, turn: Turn) -> None:
 
 def _view(row: Row) -> ConversationThread:
     values = {name: row[name] for name in FIELDS}
-    return ConversationThread.model_validate({**values, "metadata": row["metadata"] or {}})
+    try:
+        return ConversationThread.model_validate({**values, "metadata": row["metadata"] or {}})
+    except UNREADABLE as problem:  # somebody else wrote the row
+        raise StoreError(
+            f"The conversation {row['thread_id']} can't be read.",
+            action="Begin a new one, and look who else writes to the database.",
+        ) from problem
 
 
 def _conversation(row: Row, earlier: int = 0) -> Conversation:

@@ -3,23 +3,26 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
 from extent import PATIENCE
+from security.hostile import MB
 
 # Asked for without a key, and taken up to 5 MB: GitHub signs what it sends.
 OPEN_TO_ALL = "/ingestion/webhook/github"
+COMPLETIONS = "/v1/chat/completions"
 MOST_SENT = 50_000_000
 PIECE = 65_536
 
 
 @dataclass(frozen=True)
 class Attack:
-    """So many connections that send `first`, then `again` and again, up to MOST_SENT in all; who is
-    cut comes back."""
+    """So many connections that send `first`, then `again` and again, up to a number of bytes in
+    all; who is cut comes back."""
 
     name: str
     connections: int
@@ -27,6 +30,8 @@ class Attack:
     again: bytes = b""
     every: float = 0.0
     reads: bool = True
+    # Whether the service asks for keys: else a stranger's request gets further.
+    keyed: bool = False
 
 
 @dataclass
@@ -34,16 +39,23 @@ class Attackers:
     """What became of them so far."""
 
     number: int
+    most_sent: int = MOST_SENT
+    bytes_per_second: float = float("inf")
     began: int = 0
     cut: int = 0
     sent: int = 0
     first_answers: set[bytes] = field(default_factory=set)
     all_began: asyncio.Event = field(default_factory=asyncio.Event)
     all_cut: asyncio.Event = field(default_factory=asyncio.Event)
+    since: float = field(default_factory=time.monotonic)
 
     def __post_init__(self) -> None:
         if not self.number:
             self.all_began.set()
+
+    def pause(self) -> float:
+        """Seconds until as much may be sent as was sent by now."""
+        return self.since + self.sent / self.bytes_per_second - time.monotonic()
 
     def has_begun(self) -> None:
         self.began += 1
@@ -93,11 +105,38 @@ ATTACKS = (
 )
 
 
+def _whole(method: str, path: str, body: bytes = b"", *lines: str) -> bytes:
+    head = [f"{method} {path} HTTP/1.1", "Host: 127.0.0.1", *lines]
+    if body:
+        head += ["Content-Type: application/json", f"Content-Length: {len(body)}"]
+    return "\r\n".join([*head, "", ""]).encode() + body
+
+
+# Whole requests, which are all answered: nobody is cut for them.
+REQUESTS = (
+    Attack("bodies of quotes", 4, b"", _whole("POST", COMPLETIONS, b'\\"' * (MB // 3))),
+    Attack("bodies of brackets", 4, b"", _whole("POST", COMPLETIONS, b"[]" * (MB // 3))),
+    Attack(
+        "unknown keys",
+        4,
+        b"",
+        _whole("GET", "/books", b"", f"X-API-Key: btb_{'0' * 12}_{'x' * 43}") * 10,
+        every=0.05,
+        keyed=True,
+    ),
+)
+
+
 @asynccontextmanager
-async def under(attack: Attack, url: str) -> AsyncIterator[Attackers]:
+async def under(
+    attack: Attack,
+    url: str,
+    most_sent: int = MOST_SENT,
+    bytes_per_second: float = float("inf"),
+) -> AsyncIterator[Attackers]:
     """The attack goes on, and every connection has been made once."""
     address = urlsplit(url)
-    seen = Attackers(attack.connections)
+    seen = Attackers(attack.connections, most_sent, bytes_per_second)
     async with asyncio.TaskGroup() as group:
         tasks = [
             group.create_task(_attacker(attack, seen, address.hostname or "", address.port or 80))
@@ -149,8 +188,8 @@ async def _send(attack: Attack, seen: Attackers, writer: asyncio.StreamWriter) -
     writer.write(attack.first)
     await writer.drain()
     seen.has_begun()
-    while attack.again and seen.sent < MOST_SENT:
+    while attack.again and seen.sent < seen.most_sent:
         writer.write(attack.again)
         await writer.drain()
         seen.sent += len(attack.again)
-        await asyncio.sleep(attack.every)
+        await asyncio.sleep(max(attack.every, seen.pause()))

@@ -16,7 +16,7 @@ from bythebook.keys import Keys
 from bythebook.settings import Settings
 from extent import FULL, PATIENCE
 from faults.process import service_process
-from security.attacks import ATTACKS, Attack, under
+from security.attacks import ATTACKS, REQUESTS, Attack, under
 
 # Short, so that the test is; what they are by default is in docs/reference/settings.md.
 LIMITS = {
@@ -76,4 +76,20 @@ async def test_an_attack_stops_nobody_else(home: Path, attacks: Sequence[Attack]
                 if attack is attacks[-1]:
                     await http.aclose()
                     assert await asyncio.to_thread(service.end, signal.SIGTERM) == 0
+    assert CUT_OFF not in service.log, service.log
+
+
+@pytest.mark.parametrize("attack", REQUESTS, ids=lambda attack: attack.name)
+async def test_requests_without_end_keep_no_service_from_stopping(
+    home: Path, attack: Attack
+) -> None:
+    home.mkdir()
+    key = await key_of(home) if attack.keyed else ""
+    async with service_process(home, LIMITS, key=key) as (service, http):
+        async with under(attack, service.url) as attackers:
+            for _ in range(5):
+                assert (await http.get("/health")).status_code == 200
+            await http.aclose()
+            assert await asyncio.to_thread(service.end, signal.SIGTERM) == 0
+        assert attackers.sent > len(attack.again)
     assert CUT_OFF not in service.log, service.log

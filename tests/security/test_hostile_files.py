@@ -12,7 +12,7 @@ import pytest
 from pydantic import BaseModel
 
 from booktext import lesson, section
-from bythebook.errors import InputError
+from bythebook.errors import BookError, InputError
 from bythebook.moving.file_parts import PartReader
 from bythebook.reading.layout import find_book
 from bythebook.reading.metadata import load_toml, load_yaml, read_front_matter
@@ -94,6 +94,32 @@ def test_a_navigation_of_references_is_walked_once(tmp_path: Path) -> None:
     text = f"site_name: A\ndocs_dir: .\na0: &a0 [page.md]\n{levels}nav: *a11\n"
     (tmp_path / "mkdocs.yml").write_text(text)
     assert find_book(tmp_path).nav == ("page.md",)
+
+
+LONG = "s" * 5000
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("mkdocs.yml", f"site_name: A\ndocs_dir: {LONG}\n"),
+        ("mkdocs.yml", f"site_name: A\nnav:\n  - A: {LONG}.md\n"),
+        ("book.toml", f'[book]\nsrc = "{LONG}"\n'),
+        ("bythebook.toml", f'[book]\ndocs = "{LONG}"\n'),
+        ("SUMMARY.md", f"# S\n\n- [A]({LONG}.md)\n"),
+        ("_toc.yml", f"root: {LONG}\n"),
+        ("index.rst", f"A\n=\n\n.. toctree::\n\n   {LONG}\n\n.. include:: {LONG}\n"),
+    ],
+)
+def test_a_name_that_no_disk_takes(name: str, text: str, tmp_path: Path) -> None:
+    (tmp_path / "a.md").write_text("# A\n\nText.\n")
+    (tmp_path / name).write_text(text)
+    try:
+        book = find_book(tmp_path)
+    except BookError as refused:
+        assert refused.action
+    else:
+        assert "a.md" in book.files
 
 
 def test_what_people_write_is_read() -> None:

@@ -11,8 +11,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from bythebook.reading.readers import FORMATS
 from extent import examples
+from reading.test_reading_fuzz import SUFFIXES
 from security.mutation import mutated
+from security.over_http import ROUTES
 from security.parsers import PARSERS, parse
 
 
@@ -32,3 +35,13 @@ def test_samples_and_what_is_nearly_one(name: str) -> None:
 @settings(max_examples=examples(15))
 def test_any_bytes(name: str, data: bytes) -> None:
     parse(name, data)
+
+
+def test_every_reader_is_among_them() -> None:
+    """Here and in the sandbox, and so is whatever else brings files of strangers."""
+    assert {FORMATS[suffix] for suffix in SUFFIXES} == set(FORMATS.values())
+    for name in ("MD", "MDX", *(suffix[1:].upper() for suffix in SUFFIXES)):
+        assert f"{name}, sandboxed" in PARSERS
+    others = {f"body of {route}" for route in ROUTES}
+    others |= {"front matter", "whole request", "value of a header"}
+    assert others | {"import, digests fit", "restore, digests fit"} <= PARSERS.keys()

@@ -22,6 +22,7 @@ from bythebook import Library, sample_book
 from bythebook.errors import BookError, InputError, Overloaded
 from bythebook.ingestion.plan import make_plan
 from bythebook.models.job import IngestionJob, IngestionState
+from bythebook.reading import sandbox as sandboxing
 from bythebook.reading.document import PLAIN
 from bythebook.reading.layout import Book, find_book
 from bythebook.reading.placement import Placement
@@ -138,6 +139,20 @@ async def test_a_page_that_takes_too_long(tmp_path: Path) -> None:
     assert "BYTHEBOOK_SANDBOX_SECONDS" in told
 
 
+def test_a_reader_that_only_waits_is_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By the clock: it takes no processor time."""
+    monkeypatch.setattr(sandboxing, "CLOCK", 1)
+    book, placement = placed(slow_page(good_page(tmp_path / "book")), "03-slow.md")
+    short = Sandbox(SandboxLimits(1024, 3, 40 * MB))
+    thread = signalling(short, signal.SIGSTOP, 1)
+    with pytest.raises(InputError, match=r"03-slow\.md can't be read: it takes more than \d+ s\."):
+        short.read(book, "03-slow.md", placement, 5 * MB)
+    thread.join(60)
+    _, other = placed(tmp_path / "book", "02-page.md")
+    assert short.read(book, "02-page.md", other, 5 * MB).document.chunks
+    short.close()
+
+
 def test_passages_without_end(tmp_path: Path) -> None:
     folder = slow_page(good_page(tmp_path / "book"))
     book, placement = placed(folder, "03-slow.md")
@@ -204,18 +219,18 @@ def test_errors_come_out_whole(sandbox: Sandbox, tmp_path: Path, name: str, data
     assert here.details == there.details
 
 
-def killing(sandbox: Sandbox, times: int) -> threading.Thread:
-    """Kills the process as soon as it is at a file, so many times."""
+def signalling(sandbox: Sandbox, sent: signal.Signals, times: int) -> threading.Thread:
+    """Sends it to the process as soon as that is at a file, so many times."""
 
-    def kill() -> None:
+    def send() -> None:
         last = 0
         for _ in range(times):
             while (pid := busy(sandbox.pid)) is None or pid == last:
                 time.sleep(0.01)
             last = pid
-            os.kill(pid, signal.SIGSEGV)
+            os.kill(pid, sent)
 
-    thread = threading.Thread(target=kill, daemon=True)
+    thread = threading.Thread(target=send, daemon=True)
     thread.start()
     return thread
 
@@ -233,7 +248,7 @@ def busy(pid: int | None) -> int | None:
 
 def test_a_process_that_dies_once_is_no_fault_of_the_file(sandbox: Sandbox, tmp_path: Path) -> None:
     book, placement = placed(slow_page(good_page(tmp_path)), "03-slow.md")
-    thread = killing(sandbox, 1)
+    thread = signalling(sandbox, signal.SIGSEGV, 1)
     assert sandbox.read(book, "03-slow.md", placement, 5 * MB).document.chunks
     thread.join(PATIENCE)
     assert not thread.is_alive()
@@ -241,7 +256,7 @@ def test_a_process_that_dies_once_is_no_fault_of_the_file(sandbox: Sandbox, tmp_
 
 def test_a_file_whose_process_dies_again_is_told(sandbox: Sandbox, tmp_path: Path) -> None:
     book, placement = placed(slow_page(good_page(tmp_path)), "03-slow.md")
-    killing(sandbox, 2)
+    signalling(sandbox, signal.SIGSEGV, 2)
     with pytest.raises(InputError, match=r"03-slow\.md can't be read: its reader failed \(SIGSEGV"):
         sandbox.read(book, "03-slow.md", placement, 5 * MB)
     _, other = placed(tmp_path, "02-page.md")

@@ -4,12 +4,13 @@ a StoreError."""
 from __future__ import annotations
 
 import asyncio
+import logging
 import shutil
 import sqlite3
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext, suppress
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 from weakref import WeakKeyDictionary
 
 from sqlalchemy import Engine, Executable, create_engine, event, inspect, text
@@ -31,7 +32,11 @@ from bythebook.errors import ConfigurationError, StoreError
 from bythebook.files import disk_full, is_full
 
 Rows = list[dict[str, Any]]
+T = TypeVar("T")
+# What is raised where a row is none that we write.
+UNREADABLE = (ValueError, TypeError, KeyError, AttributeError)
 
+log = logging.getLogger(__name__)
 
 # The newest migration.
 REVISION = "0011"
@@ -296,6 +301,19 @@ async def look_up(
             return [dict(row) for row in connection.execute(query, values).mappings()]
     async with reading(engine) as waiting:
         return [dict(row) for row in (await waiting.execute(query, values)).mappings()]
+
+
+def readable(what: str, rows: Iterable[dict[str, Any]], read: Callable[[Any], T]) -> list[T]:
+    """Rows as what they stand for. One that can't be read, since somebody else wrote it, is left
+    out and takes no other with it."""
+    found: list[T] = []
+    for row in rows:
+        name = next(iter(row.values()))
+        try:
+            found.append(read(row))
+        except UNREADABLE as problem:
+            log.warning("The %s %s can't be read (%s)", what, name, type(problem).__name__)
+    return found
 
 
 @asynccontextmanager

@@ -20,7 +20,7 @@ from bythebook.models.chunk import BookInfo
 from bythebook.models.conversation import Conversation
 from bythebook.models.passage import Passage
 from bythebook.models.search_messages import MAX_RESULTS, SearchFilters, SearchQuery
-from bythebook.retrieval.neighbours import passage_of_record
+from bythebook.retrieval.neighbours import passages_of
 
 SIGNS = re.compile(r"[*_`\\]+|\[\d{1,3}\]")
 FEW = 5
@@ -261,9 +261,9 @@ def _search(text: str, book: BookInfo) -> SearchQuery:
 async def all_passages(library: Library, book_id: str) -> list[Passage]:
     """Every passage of a book, page by page in reading order."""
     records = await all_points(await library.store(), book_filter(book_id))
-    passages = [passage_of_record(record) for record in records]
     return sorted(
-        passages, key=lambda one: (one.metadata.source_file, one.metadata.chunk_index, one.id)
+        passages_of(records),
+        key=lambda one: (one.metadata.source_file, one.metadata.chunk_index, one.id),
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import math
 from collections.abc import Awaitable, Callable, Coroutine, Iterator, Sequence
 from dataclasses import fields, is_dataclass
 from typing import Any, TypeVar
@@ -143,7 +144,14 @@ class ServerStore:
             return []
         batch = [to_client(request) for request in requests]
         answers = await self._server.call(lambda c: c.query_batch_points(self._collection, batch))
-        return [[from_scored(hit) for hit in answer.points] for answer in answers]
+        return [
+            [
+                from_scored(hit)
+                for hit in answer.points
+                if _is_ours(hit) and math.isfinite(hit.score)
+            ]
+            for answer in answers
+        ]
 
     async def retrieve(
         self,
@@ -179,12 +187,13 @@ class ServerStore:
                 self._collection,
                 scroll_filter=to_client(filter),
                 limit=limit,
-                offset=offset,
+                offset=int(offset) if offset and offset.isdigit() else offset,
                 with_payload=with_payload,
                 with_vectors=with_vectors,
             )
         )
-        return [from_record(record) for record in page], str(following) if following else None
+        records = [from_record(record) for record in page if _is_ours(record)]
+        return records, None if following is None else str(following)
 
     async def count(self, filter: Filter | None = None) -> int:
         self._opened()
@@ -265,6 +274,11 @@ class ServerStore:
         await self._server.call(
             lambda c: c.batch_update_points(self._collection, operations, wait=True)
         )
+
+
+def _is_ours(point: Any) -> bool:
+    """Whoever shares the server may number points; ours have UUIDs."""
+    return isinstance(point.id, str)
 
 
 def _chosen(ids: Sequence[str], within: Filter | None) -> Any:

@@ -23,6 +23,9 @@ from bythebook.tracing import carry_on
 
 T = TypeVar("T")
 
+REFUSED = (ApiException, QdrantException)
+# What the client raises of an answer that is none.
+UNREADABLE = (ValueError, AssertionError, RecursionError)
 _DELAYS = (1.0, 2.0, 4.0)
 _LONGEST_DELAY = 30.0
 
@@ -70,7 +73,7 @@ class ServerConnection:
                 if delay is None:
                     raise self._unreachable("it is overloaded") from problem
                 delay = min(max(delay, problem.retry_after_s), _LONGEST_DELAY)
-            except (ApiException, QdrantException, ValueError) as problem:
+            except (*REFUSED, *UNREADABLE) as problem:
                 if delay is None or not _may_pass(problem):
                     raise self._explain(problem) from problem
             await self._sleep(delay)
@@ -101,7 +104,11 @@ class ServerConnection:
         if isinstance(problem, ResponseHandlingException):
             if isinstance(problem.source, httpx.TimeoutException):
                 return self._unreachable(f"no answer within {self._timeout:g} s")
+            if isinstance(problem.source, UNREADABLE):
+                return self._unreadable(problem.source)
             return self._unreachable(text)
+        if isinstance(problem, UNREADABLE):
+            return self._unreadable(problem)
         status = problem.status_code if isinstance(problem, UnexpectedResponse) else None
         if status in {401, 403}:
             return ConfigurationError(
@@ -123,6 +130,14 @@ class ServerConnection:
             f"The Qdrant server at {self._shown} refused a request.",
             action="Run `bythebook doctor`; is the server older than 1.12?",
             details={"answer": text},
+        )
+
+    def _unreadable(self, problem: Exception) -> StoreError:
+        return StoreError(
+            f"The Qdrant server at {self._shown} gave an answer that can't be read.",
+            action="Check that QDRANT_URL is a Qdrant server (1.12 or newer) and that nobody else "
+            "writes to the collection; `--mode recreate` makes a book anew.",
+            details={"reason": type(problem).__name__},
         )
 
     def _unreachable(self, reason: str) -> StoreError:

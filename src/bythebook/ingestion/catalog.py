@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 from sqlalchemy import bindparam, delete, func, insert, or_, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from bythebook.database.engine import Database, reading, transaction
+from bythebook.database.engine import Database, readable, reading, transaction
 from bythebook.database.tables import books, files, given_titles, storable
 from bythebook.errors import BookNotFound, InputError
 from bythebook.models.chunk import BookInfo, now
@@ -64,7 +64,7 @@ class KnownBooks:
         self._changes += 1
 
     async def all(self) -> list[BookInfo]:
-        return [_book(row) for row in await self.database.look_up(BOOKS)]
+        return readable("book", await self.database.look_up(BOOKS), _book)
 
     async def get(self, book_id: str) -> BookInfo:
         known = await self.all()

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Collection
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Sequence
 from contextlib import asynccontextmanager, suppress
 from typing import Any
 
 from sqlalchemy import func, insert, select, update
 
-from bythebook.database.engine import Database
+from bythebook.database.engine import Database, Rows, readable
 from bythebook.database.tables import jobs
 from bythebook.errors import BookError, BookNotFound, DiskFull
 from bythebook.models.chunk import now
@@ -18,6 +18,9 @@ from bythebook.models.values import IngestionMode, JobStatus
 
 INTERRUPTED = "The process ended before the job did; run the same ingest again to continue."
 STOPPED = "It was stopped; run the same ingest again to continue."
+NOT_READABLE = "The job can't be read: its row in the database is none that bythebook writes."
+# The greatest that PostgreSQL can be asked for.
+MAX_JOB_ID = 2**31 - 1
 # How long a job took follows from the rest.
 NOT_KEPT = {"job_id", "duration_seconds"}
 
@@ -74,9 +77,10 @@ class Jobs:
 
     async def get(self, job_id: int) -> IngestionJob:
         rows = await self.database.look_up(select(jobs).where(jobs.c.job_id == job_id))
-        if not rows:
+        found = await self._readable(rows)
+        if not found:
             raise no_such_job(job_id)
-        return _job(rows[0])
+        return found[0]
 
     async def list(
         self,
@@ -94,7 +98,16 @@ class Jobs:
             query = query.where(jobs.c.book_id.in_(books))
         if statuses is not None:
             query = query.where(jobs.c.status.in_(statuses))
-        return [_job(row) for row in await self.database.look_up(query)]
+        return [*await self._readable(await self.database.look_up(query))]
+
+    async def _readable(self, rows: Rows) -> Sequence[IngestionJob]:
+        """One that somebody else wrote and that can't be read would wait for ever: it is ended."""
+        found = readable("job", rows, _job)
+        known = {job.job_id for job in found}
+        for row in rows:
+            if row["job_id"] not in known and row["status"] in ("queued", "running"):
+                await self._fail(row["job_id"], row["status"], NOT_READABLE)
+        return found
 
     async def last_ended(self, book_id: str) -> IngestionJob | None:
         """A job may wait while a younger one runs, so the last to end is not the last made."""
@@ -103,7 +116,7 @@ class Jobs:
         rows = await self.database.look_up(
             select(jobs).where(jobs.c.book_id == book_id, ended).order_by(*latest).limit(1)
         )
-        return _job(rows[0]) if rows else None
+        return next(iter(readable("job", rows, _job)), None)
 
     async def last_changes(self) -> dict[str, FileChanges]:
         """What the last ingest of each book that was completed found changed."""
@@ -112,11 +125,9 @@ class Jobs:
         rows = await self.database.look_up(
             select(jobs.c.book_id, jobs.c.changes).where(jobs.c.job_id.in_(latest))
         )
-        return {
-            row["book_id"]: FileChanges.model_validate(row["changes"])
-            for row in rows
-            if row["changes"]
-        }
+        changed = [row for row in rows if row["changes"]]
+        found = readable("book", changed, lambda row: (row["book_id"], _changes(row)))
+        return dict(found)
 
     async def fail_interrupted(self, is_alive: Callable[[str], Awaitable[bool]]) -> None:
         """Jobs that say "running" while nobody writes their book died with their process. On a full
@@ -144,6 +155,10 @@ def no_such_job(job_id: int) -> BookNotFound:
         action="List them with `bythebook jobs` or `GET /ingestion/status`.",
         details={"field": "job_id"},
     )
+
+
+def _changes(row: dict[str, Any]) -> FileChanges:
+    return FileChanges.model_validate(row["changes"])
 
 
 def reason_of(problem: BaseException) -> str:

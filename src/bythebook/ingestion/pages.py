@@ -31,7 +31,7 @@ from bythebook.models.chunk import (
     payload_of,
 )
 from bythebook.models.job import IngestionJob, IngestionRecord
-from bythebook.models.passage import chunk_of_payload
+from bythebook.models.passage import chunk_of_payload, is_passage
 from bythebook.reading.document import PLAIN, PageReader
 from bythebook.reading.layout import Book
 from bythebook.reading.placement import Placement
@@ -210,8 +210,11 @@ async def known_points(
     wanted = [DENSE] if model is not None else False
     own = book_filter(book_id, source_file=source_file)
     for record in await all_points(store, own, with_vectors=wanted):
-        known.points[record.id] = record
-        _remember(known, record, model)
+        # What is none of ours is only known to be there, so that it can go.
+        known.points[record.id] = Record(id=record.id)
+        if is_passage(record.id, record.payload):
+            known.points[record.id] = record
+            _remember(known, record, model)
     if model is None:
         return known
     missing = {
@@ -221,7 +224,8 @@ async def known_points(
         same = FieldCondition(key="content_hash", match=MatchAny(any=sorted(missing)))
         in_book = Filter(must=[*book_filter(book_id).must, same])
         for record in await all_points(store, in_book, with_vectors=[DENSE]):
-            _remember(known, record, model)
+            if is_passage(record.id, record.payload):
+                _remember(known, record, model)
     return known
 
 
@@ -272,6 +276,8 @@ def renumbered(
 ) -> tuple[DocumentChunk, ...]:
     """The file's passages under its new numbers; none unless the index has all of them. It may
     lack one: another file with the same passage that got this file's old number overwrote it."""
+    if not all(one.payload for one in known.points.values()):
+        return ()
     kept = sorted(
         (chunk_of_payload(one.id, one.payload or {}) for one in known.points.values()),
         key=lambda chunk: chunk.metadata.chunk_index,

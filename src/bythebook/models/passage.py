@@ -104,12 +104,25 @@ class Passage:
         return self.chunk.metadata
 
 
+# What is raised where a payload is none of ours.
+NO_CHUNK = (KeyError, TypeError, ValueError)
+
+
 def chunk_of_payload(point_id: str, payload: dict[str, Any]) -> DocumentChunk:
     """The chunk back from what Qdrant keeps of it."""
     metadata = {name: value for name, value in payload.items() if name in _METADATA_FIELDS}
     metadata["spans"] = [{"start": a, "end": b, "at": at} for a, b, at in payload["spans"]]
     own = {name: payload[name] for name in _CHUNK_FIELDS}
     return DocumentChunk.model_validate({"id": point_id, "metadata": metadata, **own})
+
+
+def is_passage(point_id: str, payload: dict[str, Any] | None) -> bool:
+    """Whether a point is one of ours; others may write to a server."""
+    try:
+        chunk_of_payload(point_id, payload or {})
+    except NO_CHUNK:
+        return False
+    return payload is not None and {"embedding_model", "embedded_at"} <= payload.keys()
 
 
 ConfidenceLevel = Literal["high", "medium", "low", "insufficient"]

@@ -256,9 +256,9 @@ def _agree(record: IngestionRecord, found: list[Record], book: SavedBook) -> boo
     payloads = [point.payload or {} for point in found]
     return (
         {point.id for point in found} == set(record.chunk_ids)
-        and all(payload["source_file_hash"] == record.file_hash for payload in payloads)
-        and all(payload["embedding_model"] == book.embedding_model for payload in payloads)
-        and len({payload["updated_at"] for payload in payloads}) <= 1
+        and all(payload.get("source_file_hash") == record.file_hash for payload in payloads)
+        and all(payload.get("embedding_model") == book.embedding_model for payload in payloads)
+        and len({str(payload.get("updated_at")) for payload in payloads}) <= 1
     )
 
 

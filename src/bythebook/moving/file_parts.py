@@ -18,7 +18,7 @@ from bythebook.errors import InputError
 from bythebook.files import check_room, disk_full, is_full
 from bythebook.index.qdrant_models import PointStruct, Record, SparseVector
 from bythebook.index.store import DENSE, PAGE, SPARSE
-from bythebook.models.passage import chunk_of_payload
+from bythebook.models.passage import chunk_of_payload, is_passage
 
 if TYPE_CHECKING:
     import numpy as np
@@ -190,8 +190,11 @@ class PartWriter:
         with tempfile.SpooledTemporaryFile(IN_MEMORY) as waiting:
             with self.part(points) as write:
                 async for record in records:
-                    sparse = (record.vector or {})[SPARSE]
-                    assert isinstance(sparse, SparseVector)
+                    sparse = (record.vector or {}).get(SPARSE)
+                    if not isinstance(sparse, SparseVector) or not is_passage(
+                        record.id, record.payload
+                    ):
+                        continue
                     line = {
                         "id": record.id,
                         "payload": record.payload,

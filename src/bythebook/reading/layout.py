@@ -192,13 +192,13 @@ def _values(file: Path, load: Callable[[str], Any]) -> dict[str, Any]:
 def _pages_folder(top: Path, manifest: Manifest, config: dict[str, Any]) -> Path:
     if manifest.book.docs:
         root = (top / manifest.book.docs).resolve()
-        if not root.is_dir() or not root.is_relative_to(top):
+        if not _is_folder(root) or not root.is_relative_to(top):
             raise InputError(
                 f"{MANIFEST} names the folder {manifest.book.docs!r}, which is not in the book.",
                 action=f"Correct docs in {top / MANIFEST}.",
             )
         return root
-    if config.get("folder") != top or not (top / str(config["pages"])).is_dir():
+    if config.get("folder") != top or not _is_folder(top / str(config["pages"])):
         return top
     root = (top / str(config["pages"])).resolve()
     if not root.is_relative_to(top):  # whoever writes a book must not read other folders with it
@@ -208,6 +208,10 @@ def _pages_folder(top: Path, manifest: Manifest, config: dict[str, Any]) -> Path
             action=f"Give the pages' own folder instead of {top}.",
         )
     return root
+
+
+def _is_folder(path: Path) -> bool:
+    return os.path.isdir(path)  # noqa: PTH112 - Path.is_dir raises on names that are too long
 
 
 def _find_pages(root: Path) -> tuple[list[str], list[str]]:

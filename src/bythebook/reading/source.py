@@ -146,6 +146,10 @@ def look(root: Path, path: str) -> list[int] | None:
 def read_bytes(root: Path, path: str, max_bytes: int) -> bytes:
     """The file's bytes; one that can't be read or is too large is an error for this file alone."""
     file = root / path
+    if ".." in file.parts or not file.is_relative_to(root):
+        raise InputError(
+            f"{path} is no file of the book.", action="Ingest the book again from its folder."
+        )
     if suffix_of(path) in WITH_PICTURES:
         max_bytes *= PICTURES
     try:

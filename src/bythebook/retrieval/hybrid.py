@@ -84,7 +84,7 @@ def weight_of(word: int, hits: Sequence[ScoredPoint], total: int) -> float:
     sparse = (hits[0].vector or {})[SPARSE]
     assert isinstance(sparse, SparseVector)
     own = dict(zip(sparse.indices, sparse.values, strict=True))[word]
-    return hits[0].score / own
+    return hits[0].score / own if own else inverse_frequency(total, 1)
 
 
 # Candidates each half brings: enough that a passage good in both is never missed.

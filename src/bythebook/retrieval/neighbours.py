@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+import logging
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from bythebook.errors import BookNotFound
 from bythebook.index.qdrant_models import Record
 from bythebook.index.store import DENSE, VectorStore, all_points, book_filter
 from bythebook.models.chunk import Span
-from bythebook.models.passage import Passage, chunk_of_payload
+from bythebook.models.passage import NO_CHUNK, Passage, chunk_of_payload
 from bythebook.retrieval.filters import (
     SWITCHING_PAUSE,
     SWITCHING_RETRIES,
@@ -20,13 +21,23 @@ from bythebook.retrieval.filters import (
 
 MAX_NEIGHBOURS = 10
 
+log = logging.getLogger(__name__)
 
-def passage_of_record(record: Record) -> Passage:
-    assert record.payload is not None
-    return Passage(
-        chunk=chunk_of_payload(record.id, record.payload),
-        embedding_model=record.payload["embedding_model"],
-    )
+
+def passages_of(records: Iterable[Record]) -> list[Passage]:
+    """Whoever shares a server may have put in something else: that is left out."""
+    found: list[Passage] = []
+    others: list[str] = []
+    for record in records:
+        try:
+            payload = record.payload or {}
+            chunk = chunk_of_payload(record.id, payload)
+            found.append(Passage(chunk, embedding_model=str(payload["embedding_model"])))
+        except NO_CHUNK as problem:
+            others.append(f"{record.id} ({type(problem).__name__})")
+    if others:
+        log.warning("%d points of the index are no passages, such as %s", len(others), others[0])
+    return found
 
 
 async def find_passage(store: VectorStore, book_id: str, chunk_id: str) -> Passage:
@@ -66,7 +77,7 @@ async def whole_lesson(store: VectorStore, book_id: str, parent_doc_id: str) -> 
     """Every passage of a lesson in order."""
     for _ in range(SWITCHING_RETRIES):
         records = await all_points(store, book_filter(book_id, parent_doc_id=parent_doc_id))
-        passages = [passage_of_record(record) for record in records]
+        passages = passages_of(records)
         if not mixes_states(passages):
             break
         await asyncio.sleep(SWITCHING_PAUSE)
@@ -96,8 +107,7 @@ async def _walk(
 
 async def _in_book(store: VectorStore, book_id: str, ids: Sequence[str]) -> list[Passage]:
     records = await store.retrieve(ids)
-    passages = [passage_of_record(record) for record in records]
-    return [passage for passage in passages if passage.metadata.book_id == book_id]
+    return [passage for passage in passages_of(records) if passage.metadata.book_id == book_id]
 
 
 def lesson_text(passages: Sequence[Passage]) -> str:

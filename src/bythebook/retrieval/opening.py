@@ -13,7 +13,7 @@ from bythebook.index.qdrant_models import FieldCondition, Filter, MatchAny
 from bythebook.index.store import VectorStore, all_points, book_filter, point_pages
 from bythebook.models.chunk import BookInfo
 from bythebook.models.passage import Passage
-from bythebook.retrieval.neighbours import passage_of_record
+from bythebook.retrieval.neighbours import passages_of
 from bythebook.retrieval.query import is_everyday
 
 # As somebody types a plain word; what has digits, underscores or capitals inside is a name.
@@ -55,7 +55,8 @@ class Spelling:
             words = Counter()
             of_book = book_filter(book.book_id)
             async for page in point_pages(self._store, of_book, with_payload=["text"]):
-                texts = [record.payload["text"] for record in page if record.payload]
+                given = [(record.payload or {}).get("text") for record in page]
+                texts = [text for text in given if isinstance(text, str)]
                 words.update(await asyncio.to_thread(lambda texts=texts: spelled_words(texts)))  # type: ignore[misc]
             if len(self._books) >= MOST_BOOKS:
                 self._books.pop(next(iter(self._books)))
@@ -135,7 +136,7 @@ async def opening(store: VectorStore, book_id: str, files: list[str]) -> list[Pa
         return []
     on_page = FieldCondition(key="source_file", match=MatchAny(any=pages))
     selection = Filter(must=[*book_filter(book_id).must, on_page])
-    passages = [passage_of_record(record) for record in await all_points(store, selection)]
+    passages = passages_of(await all_points(store, selection))
     first = [one for one in passages if one.metadata.chunk_index < PASSAGES]
     return sorted(
         first, key=lambda one: (pages.index(one.metadata.source_file), one.metadata.chunk_index)

@@ -13,7 +13,7 @@ from typing import Any
 
 from bythebook.embedding.embedder import Embedder
 from bythebook.errors import ConfigurationError, InputError, StoreError
-from bythebook.index.qdrant_models import FieldCondition, Filter, MatchExcept, Record
+from bythebook.index.qdrant_models import FieldCondition, Filter, MatchExcept
 from bythebook.index.store import Reads, VectorStore, book_filter
 from bythebook.ingestion.catalog import KnownBooks
 from bythebook.language.detection import normalize
@@ -49,7 +49,7 @@ from bythebook.retrieval.hybrid import (
     fuse,
     lexical_search,
 )
-from bythebook.retrieval.neighbours import passage_of_record
+from bythebook.retrieval.neighbours import passages_of
 from bythebook.retrieval.opening import Spelling
 from bythebook.retrieval.proximity import pairs_in, proximity_of
 from bythebook.retrieval.query import definitions_first, term_to_define, weight_as_written
@@ -264,7 +264,7 @@ async def best_of(
         chosen = {candidate.id: candidate for candidate in ranked[start : start + limit]}
         fetched |= chosen
         records = await index.retrieve(list(chosen))
-        found += [_passage(chosen[record.id], record) for record in records]
+        found += [_with_evidence(chosen[passage.id], passage) for passage in passages_of(records)]
         if newest_only:
             found = newest_states(found)
         elif len(records) < len(chosen) or mixes_states(found):
@@ -297,5 +297,5 @@ def _by_proximity_and_definition(
     return definitions_first(term, read, [passage.text for _, passage in read]) if term else read
 
 
-def _passage(candidate: Candidate, record: Record) -> Passage:
-    return replace(passage_of_record(record), cosine=candidate.cosine, bm25=candidate.bm25)
+def _with_evidence(candidate: Candidate, passage: Passage) -> Passage:
+    return replace(passage, cosine=candidate.cosine, bm25=candidate.bm25)

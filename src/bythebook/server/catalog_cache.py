@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,7 +14,14 @@ from bythebook.errors import BookError
 from bythebook.index.store import book_filter
 from bythebook.library import Library
 from bythebook.models.chunk import BookInfo
-from bythebook.models.values import HardwareTier, ProficiencyLevel, TeachingLayer
+from bythebook.models.values import (
+    HARDWARE_TIERS,
+    LAYERS,
+    PROFICIENCY_LEVELS,
+    HardwareTier,
+    ProficiencyLevel,
+    TeachingLayer,
+)
 from bythebook.suggestions import suggest
 
 logger = logging.getLogger(__name__)
@@ -149,18 +157,18 @@ class CatalogCache:
         async def values(field: str) -> list[Any]:
             return sorted(await store.facet(field, book_filter(book_id)))
 
-        async def choices(field: str) -> list[Any]:
+        async def choices(field: str, known: Collection[Any]) -> list[Any]:
             """A book that is no course has the same default on every page: nothing to choose."""
-            found = await values(field)
+            found = [value for value in await values(field) if value in known]
             return found if len(found) > 1 else []
 
         present = set(await values("module"))
         titles = await self.library.known.module_titles(book_id)
         return {
             "modules": [Module(id=id, title=titles[id]) for id in titles if id in present],
-            "hardware_tiers": await choices("hardware_tier"),
-            "proficiency_levels": await choices("proficiency_level"),
-            "layers": await choices("layer"),
+            "hardware_tiers": await choices("hardware_tier", HARDWARE_TIERS),
+            "proficiency_levels": await choices("proficiency_level", PROFICIENCY_LEVELS),
+            "layers": await choices("layer", LAYERS),
         }
 
 

@@ -148,6 +148,9 @@ class JobSteps:
         if share is None:
             return []
         job = await self.job_store.jobs.get(job_id)
+        if not isinstance(share.files, dict):
+            await self._fail(job_id, _broken_share(number))
+            return []
         if share.attempt > 1 and len(share.files) > 1:
             return await self.job_store.split(share)
         if share.attempt > MOST_TRIES:
@@ -240,6 +243,13 @@ class JobSteps:
 
     async def _book(self, job: IngestionJob) -> Book:
         return await self.library.sources.kept_book(job.source or "", job.book_id)
+
+
+def _broken_share(number: int) -> StoreError:
+    return StoreError(
+        f"Share {number} of the job is none that bythebook writes.",
+        action="Check who else writes to the database, and run the same ingest again.",
+    )
 
 
 def _about(job: IngestionJob) -> dict[str, object]:

@@ -11,9 +11,10 @@ from datetime import timedelta
 import asyncpg  # type: ignore[import-untyped]
 from pgqueuer import Job, Queries, QueueManager, RetryRequested
 from pgqueuer.errors import FailingListenerError
-from pydantic import BaseModel
+from pydantic import BaseModel, Field, ValidationError
 
-from bythebook.errors import BookError, ConfigurationError
+from bythebook.errors import BookError, BookNotFound, ConfigurationError
+from bythebook.ingestion.jobs import MAX_JOB_ID
 from bythebook.ingestion.locks import DatabaseLocks
 from bythebook.library import Library
 from bythebook.models.job import IngestionJob
@@ -64,8 +65,8 @@ log = logging.getLogger(__name__)
 class WorkerMessage(BaseModel):
     """A job to plan or finish, or with `share` a part of it to do."""
 
-    job: int
-    share: int | None = None
+    job: int = Field(gt=0, le=MAX_JOB_ID)
+    share: int | None = Field(default=None, ge=0, le=MAX_JOB_ID)
 
     @property
     def key(self) -> str:
@@ -155,7 +156,11 @@ class SharedWorker:
             await asyncio.sleep(LOOK)
 
     async def _handle(self, queries: Queries, job: Job) -> None:
-        message = WorkerMessage.model_validate_json(job.payload or b"")
+        try:
+            message = WorkerMessage.model_validate_json(job.payload or b"")
+        except ValidationError:
+            log.warning("A message of the queue is none of ours, and is dropped")
+            return
         async with self._room:
             doing = asyncio.create_task(self._do(queries, message))
             leaving = asyncio.create_task(self._handing_back.wait())
@@ -167,6 +172,8 @@ class SharedWorker:
                 await doing
             except TryLater as later:
                 raise RetryRequested(timedelta(seconds=later.seconds)) from later
+            except BookNotFound as problem:
+                log.warning("A message of the queue is dropped: %s", problem.message)
             except asyncio.CancelledError as stopped:
                 raise RetryRequested() from stopped
             except PASSING as problem:

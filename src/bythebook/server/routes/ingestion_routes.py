@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from bythebook.errors import BookNotFound, InputError, NotAllowed
 from bythebook.fetching.address import Repository, stored_address
-from bythebook.ingestion.jobs import no_such_job
+from bythebook.ingestion.jobs import MAX_JOB_ID, no_such_job
 from bythebook.models.job import BookChanges, IngestionJob
 from bythebook.models.values import BOOK_ID, IngestionMode
 from bythebook.server.auth import Admin, Serving
@@ -22,9 +22,6 @@ from bythebook.server.service import Service
 from bythebook.server.webhook import Deliveries, Push, check_signature, origin_of, read_push
 
 router = APIRouter(prefix="/ingestion", tags=["ingestion"])
-
-# The greatest number of a job that PostgreSQL can be asked for.
-MAX_JOB_ID = 2**31 - 1
 
 BookId = Annotated[str | None, Query(pattern=BOOK_ID, description="Id of a book.")]
 NewPath = Annotated[
