@@ -53,7 +53,7 @@ PYPI = {
 }
 # Our own docs as they were when the questions were written.
 OWN = "bythebook-docs"
-OWN_COMMIT = "732eb52"
+OWN_COMMIT = "8959ab8"
 BOOKS = (*SHARED, *PYPI, OWN)
 Sample = tuple[str, float, float, bool, bool]
 
