@@ -159,7 +159,7 @@ async def test_a_job_that_kills_whoever_plans_it_fails(
         await steps.job_store.count_trouble(job.job_id)
     assert await steps.advance(job.job_id) == []
     failed = await on_servers.job(job.job_id)
-    assert failed.status == "failed" and "did not survive" in (failed.error_message or "")
+    assert failed.status == "failed" and "workers died" in (failed.error_message or "")
 
 
 async def test_one_who_was_taken_for_dead_changes_nothing(
