@@ -215,6 +215,7 @@ async def context(
 
 @router.get(
     "/lesson/{parent_doc_id}",
+    tags=["passages"],
     summary="A whole lesson",
     response_model=LessonResponse,
     responses={**keyed(404), **answers(WHOLE_LESSON, "The lesson.")},
@@ -253,6 +254,7 @@ async def lesson(
 
 @router.get(
     "/source/{chunk_id}",
+    tags=["passages"],
     summary="The PDF that a passage is from",
     response_class=StreamingResponse,
     responses={**keyed(404), **PDF_FILE},
