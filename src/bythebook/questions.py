@@ -247,10 +247,13 @@ def _chosen(choice: Choice | None) -> list[ColumnElement[bool]]:
 
 def _links(nearest: Any) -> list[Any]:
     """Those that are links, or titles as they were noted before; somebody else may write rows."""
-    given = nearest if isinstance(nearest, list) else []
-    return [
-        one for one in given if isinstance(one.get("title") if isinstance(one, dict) else one, str)
-    ]
+    return [one for one in nearest if _is_link(one)] if isinstance(nearest, list) else []
+
+
+def _is_link(one: Any) -> bool:
+    if not isinstance(one, dict):
+        return isinstance(one, str)
+    return isinstance(one.get("title"), str) and isinstance(one.get("url"), str | None)
 
 
 def _most_cited(answers: Iterable[Any]) -> list[CitedPage]:

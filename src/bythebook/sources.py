@@ -288,7 +288,8 @@ class Sources(AllowedSources):
         if book.manifest.book.id is not None:
             return book.book_id
         rows = await self.database.look_up(select(books.c.book_id).where(books.c.source == source))
-        known: list[str] = [row["book_id"] for row in rows]
+        # What came with an import may name any place.
+        known = [row["book_id"] for row in rows if await self.has(row["book_id"], source)]
         return known[0] if len(known) == 1 else book.book_id
 
     def check_room(self) -> None:

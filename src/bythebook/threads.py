@@ -264,7 +264,7 @@ def _view(row: Row) -> ConversationThread:
     except UNREADABLE as problem:  # somebody else wrote the row
         raise StoreError(
             f"The conversation {row['thread_id']} can't be read.",
-            action="Begin a new one, and look who else writes to the database.",
+            action="Begin a new one.",
         ) from problem
 
 

@@ -31,9 +31,10 @@ ANSWERS = 0.15
 UNREAD = 0.5
 # Pages that tell what changed say much that was so once, and those for contributors tell of the
 # project. They are read only where fewer others are found, or when they are asked about.
+# A book about history has a folder of that name, so such words count only for a page at the top.
 RELEASE_NOTES = re.compile(
-    r"(?:^|[/\s_-])(?:change-?logs?|changes|release-?notes?|releases?|history|what'?s-?new|news)"
-    r"(?:$|[/\s._-])",
+    r"(?:^|[/\s_-])(?:change-?logs?|release-?notes?|what'?s-?new)(?:$|[/\s._-])|"
+    r"^(?:changes|history|news|releases?)\.\w+\s|(?:^|/)releases?[\s_-]?v?\d",
     re.IGNORECASE,
 )
 ABOUT_CHANGES = re.compile(
@@ -41,13 +42,12 @@ ABOUT_CHANGES = re.compile(
     r"(?:since|in|which) version|upgrad\w+|migrat\w+)\b",
     re.IGNORECASE,
 )
-
 FOR_CONTRIBUTORS = re.compile(
-    r"(?:^|[/\s_-])(?:contribut(?:e|ing|ors?)|code-?of-?conduct|governance|hacking)(?:$|[/\s._-])",
+    r"(?:^|[/\s_-])(?:contribut(?:e|ing|ors?)|code-?of-?conduct)(?:$|[/\s._-])",
     re.IGNORECASE,
 )
 ABOUT_CONTRIBUTING = re.compile(
-    r"\b(?:contribut\w*|pull requests?|patch(?:es)?|maintainers?|governance|code of conduct|"
+    r"\b(?:contribut\w*|pull requests?|patch(?:es)?|maintainers?|code of conduct|"
     r"(?:develop|hack|work) on)\b",
     re.IGNORECASE,
 )

@@ -154,15 +154,13 @@ class CatalogCache:
         """From the index, which counts the values of its fields without reading passages."""
         store = await self.library.store()
 
-        async def values(field: str) -> list[Any]:
-            return sorted(await store.facet(field, book_filter(book_id)))
-
         async def choices(field: str, known: Collection[Any]) -> list[Any]:
             """A book that is no course has the same default on every page: nothing to choose."""
-            found = [value for value in await values(field) if value in known]
+            values = await store.facet(field, book_filter(book_id))
+            found = sorted(value for value in values if value in known)
             return found if len(found) > 1 else []
 
-        present = set(await values("module"))
+        present = set(await store.facet("module", book_filter(book_id)))
         titles = await self.library.known.module_titles(book_id)
         return {
             "modules": [Module(id=id, title=titles[id]) for id in titles if id in present],

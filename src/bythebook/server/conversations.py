@@ -60,7 +60,7 @@ def no_session(session_id: str) -> BookNotFound:
 
 def belongs_to(thread_metadata: dict[str, Any], caller: Caller) -> bool:
     """A conversation is read with the key it was held with, or with an admin's for its book."""
-    if not caller.may_read(thread_metadata.get("book_id", "")):
+    if not caller.may_read(thread_metadata.get("book_id", "")) or "book_id" not in thread_metadata:
         return False
     return caller.is_admin or thread_metadata.get("key_id") == caller.id
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO
 
-from bythebook.errors import BookNotFound, NotAllowed
+from bythebook.errors import BookNotFound, InputError, NotAllowed
 from bythebook.models.chunk import BookInfo
 from bythebook.models.passage import Passage
 from bythebook.server.caller import Caller
@@ -45,16 +45,20 @@ async def open_file(
     sources = service.library.sources
     # A book that came with an import may name any folder as its source.
     await sources.check(book.book_id, book.source)
-    found = await sources.kept_book(book.source, book.book_id)
+    gone = BookNotFound(
+        f"{page} is not there any more, or has changed since it was read.",
+        action=f"Update the book: `bythebook ingest --book {book.book_id}`.",
+    )
+    try:
+        found = await sources.kept_book(book.source, book.book_id)
+    except InputError as problem:  # it names the folder, which is not a reader's business
+        raise gone from problem
     if page in found.files:
         place = found.root / page
         opened = await asyncio.to_thread(_opened, place, passage.metadata.source_file_hash)
         if opened is not None:
             return opened
-    raise BookNotFound(
-        f"{page} is not there any more, or has changed since it was read.",
-        action=f"Update the book: `bythebook ingest --book {book.book_id}`.",
-    )
+    raise gone
 
 
 def in_pieces(file: BinaryIO) -> Iterator[bytes]:

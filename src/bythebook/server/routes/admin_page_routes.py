@@ -7,7 +7,7 @@ import asyncio
 from fastapi import APIRouter, Response
 from pydantic import BaseModel, ConfigDict
 
-from bythebook.errors import BookNotFound
+from bythebook.errors import BookError, BookNotFound
 from bythebook.models.job import IngestionJob
 from bythebook.reading.slugs import natural_key
 from bythebook.server.auth import Admin, Serving
@@ -68,7 +68,11 @@ async def bring_back(
     await sources.check(book_id, book.source)
     await _check_removed(service, book_id, page)
     await sources.choices.bring_back(book_id, [page])
-    job = await service.worker.submit(FolderSource(book_id, book.source))
+    try:
+        job = await service.worker.submit(FolderSource(book_id, book.source))
+    except BookError:  # so that it can be tried again
+        await sources.choices.remove_page(book_id, page)
+        raise
     response.headers["Location"] = f"/ingestion/status/{job.job_id}"
     return job
 
