@@ -17,7 +17,6 @@ from bythebook.reading.layout import Book, find_book
 from bythebook.reading.markup import subtract
 from bythebook.reading.metadata import Head, Manifest, read_front_matter, read_head
 from bythebook.reading.placement import Placement, place_pages
-from bythebook.reading.references import with_titles
 from bythebook.reading.slugs import Flavor
 from bythebook.reading.source import Source, decode, read_bytes
 
@@ -74,15 +73,16 @@ def read_text(text: str, file: str = LESSON, flavor: Flavor = "plain") -> Page:
 
 
 def read_sources(book: Book, contents: dict[str, bytes]) -> dict[str, Page]:
-    decoded = {file: decode(file, data) for file, data in contents.items()}
-    sources = {file: with_titles(source, {}) for file, source in decoded.items()}
+    sources = {file: decode(file, data) for file, data in contents.items()}
     fronts = {file: read_front_matter(source.text) for file, source in sources.items()}
-    heads = {file: read_head(source, fronts[file]) for file, source in sources.items()}
+    heads = {
+        file: read_head(source.text, fronts[file], source.contents)
+        for file, source in sources.items()
+    }
     placements = place_pages(book, {file: head for file, (head, _) in heads.items()})
     pages: dict[str, Page] = {}
     for file, placement in placements.items():
-        source = with_titles(decoded[file], placement.references)
-        front = read_front_matter(source.text)
+        source, front = sources[file], fronts[file]
         parsed: list[Parsed] = []
 
         def recorded(
@@ -141,7 +141,7 @@ def check_spans(chunk: DocumentChunk, source: Source) -> None:
         position, source_position = span.at + span.end - span.start, span.end
         assert chunk.text[span.at : position] == source.text[span.start : span.end]
     assert position == len(chunk.text)
-    assert chunk.text == chunk.text.rstrip() and chunk.text.lstrip(" \t") == chunk.text.lstrip()
+    assert chunk.text == chunk.text.strip()
 
 
 def check_counts(chunk: DocumentChunk) -> None:

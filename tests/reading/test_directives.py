@@ -32,7 +32,7 @@ def shown(text: str) -> str:
         (":::{warning}\nHot.\n:::", "Hot."),
         ("::::{tab-set}\n:::{tab-item} Linux\nRun it.\n:::\n::::", "Linux\nRun it."),
         ("See {ref}`this part <label>`.", "See this part."),
-        ("Call {py:meth}`~Tree.map`.", "Call `map`."),
+        ("Call {py:meth}`~Tree.map`.", "Call `Tree.map`."),
         ("A {term}`node` runs.", "A node runs."),
         ('A {{< glossary_tooltip text="Pod" term_id="pod" >}} runs.', "A Pod runs."),
         ("{{< note >}}\nCareful.\n{{< /note >}}", "Careful."),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -13,21 +12,8 @@ from hypothesis import strategies as st
 from bythebook.library import Library
 from bythebook.models.search_messages import SearchQuery
 from bythebook.reading import source
-from bythebook.reading.document import PLAIN
 from bythebook.reading.includes import MOST_TOGETHER, Includes, part_of
-from bythebook.reading.layout import find_book
-from bythebook.reading.placement import place_pages
 from bythebook.settings import Settings
-from reading.reading_tools import write_files
-
-MAX_BYTES = 1_000_000
-
-
-@dataclass(frozen=True)
-class Found:
-    text: str
-    problems: tuple[str, ...]
-
 
 MAIN = "fn x() {}\n// ANCHOR: here\nfn main() {}\n// ANCHOR_END: here\n"
 
@@ -116,100 +102,6 @@ def test_windows_line_ends(book: Path) -> None:
     page = "Before\r\n\r\n```{include} ../listings/out.txt\r\n```\r\n"
     assert "printed words" in filled(book, page)
     assert "printed words" in filled(book, ".. include:: ../listings/out.txt\r\n", "one.rst")
-
-
-README = "# Pump\n\n<!-- teaser-begin -->\nA pump moves water.\n<!-- teaser-end -->\n\nThe rest.\n"
-
-README_RST = "Before.\n\n.. teaser-begin\n\nA pump moves water.\n\n.. end\n\nThe rest.\n"
-
-
-@pytest.fixture
-def project(tmp_path: Path) -> Path:
-    """With its documentation by Sphinx in `docs`, beside what belongs to others."""
-    write_files(
-        tmp_path,
-        {
-            "secret.md": "The secret words.\n",
-            "pump/pyproject.toml": "[project]\n",
-            "pump/README.md": README,
-            "pump/README.rst": README_RST,
-            "pump/.env.md": "The secret words.\n",
-            "pump/docs/conf.py": "project = 'Pump'\n",
-            "pump/docs/index.md": "# Pumps\n",
-            "pump/docs/index2.rst": "Pumps\n=====\n",
-        },
-    )
-    (tmp_path / "pump" / "link.md").symlink_to(tmp_path / "secret.md")
-    return tmp_path / "pump"
-
-
-TEASER_OF_MYST = (
-    "```{include} ../README.md\n:start-after: 'begin -->'\n:end-before: '<!-- teaser-end'\n```"
-)
-TEASER_OF_RST = ".. include:: ../README.rst\n   :start-after: teaser-begin\n   :end-before: .. end"
-
-
-@pytest.mark.parametrize("folder", ["docs", "doc/build", "docs/source"])
-@pytest.mark.parametrize(
-    ("page", "order"), [("index.md", TEASER_OF_MYST), ("index2.rst", TEASER_OF_RST)]
-)
-def test_a_page_of_sphinx_takes_the_readme_of_its_project(
-    project: Path, folder: str, page: str, order: str
-) -> None:
-    docs = project / folder
-    docs.parent.mkdir(exist_ok=True)
-    if docs != project / "docs":
-        (project / "docs").rename(project / "other")
-        docs.parent.mkdir(exist_ok=True)
-        (project / "other").rename(docs)
-    up = "../" * len(Path(folder).parts)
-    with (docs / page).open("a") as opened:
-        opened.write(f"\nThis is it:\n\n{order.replace('../', up)}\n")
-    found = passages(docs, page)
-    assert "A pump moves water." in found.text
-    assert "The rest." not in found.text and "teaser" not in found.text
-    assert found.problems == ()
-
-
-def passages(docs: Path, page: str) -> Found:
-    book = find_book(docs)
-    heads = {file: PLAIN.glance(book, file, MAX_BYTES, "").head for file in book.files}
-    placements = place_pages(book, {file: head for file, head in heads.items() if head})
-    document = PLAIN.read(book, page, placements[page], MAX_BYTES).document
-    return Found("\n".join(chunk.text for chunk in document.chunks), document.problems)
-
-
-@pytest.mark.parametrize("target", ["../../secret.md", "../link.md", "../.env.md", "../none.md"])
-def test_what_is_not_of_the_project_is_named_and_left_out(project: Path, target: str) -> None:
-    (project / "docs" / "index.md").write_text(
-        f"# Pumps\n\nSome words before.\n\n```{{include}} {target}\n```\n"
-    )
-    found = passages(project / "docs", "index.md")
-    assert found.text == "# Pumps\n\nSome words before."
-    assert [problem.partition(" was")[0] for problem in found.problems] == [
-        f"{target}, which line 5 includes,"
-    ]
-
-
-@pytest.mark.parametrize("missing", ["pyproject.toml", "docs/conf.py"])
-def test_only_a_project_with_sphinx_is_more_than_its_documentation(
-    project: Path, missing: str
-) -> None:
-    (project / missing).unlink()
-    assert find_book(project / "docs").top == project / "docs"
-
-
-def test_other_folders_in_a_project_are_not_its_documentation(project: Path) -> None:
-    (project / "docs").rename(project / "uploads")
-    assert find_book(project / "uploads").top == project / "uploads"
-
-
-def test_the_change_logs_before_are_not_taken_into_one(project: Path) -> None:
-    (project / "docs" / "old.rst").write_text("Of long ago.\n")
-    order = ".. changelog_imports::\n\n    .. include:: old.rst\n        :start-line: 5\n\n"
-    (project / "docs" / "index2.rst").write_text(f"{order}Of today, and nothing else.\n")
-    found = passages(project / "docs", "index2.rst")
-    assert found == Found("Of today, and nothing else.", ())
 
 
 PIECES = (

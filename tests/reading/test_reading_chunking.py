@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from bythebook.language.segmentation import pieces_of
 from bythebook.reading.chunking import MAX_TOKENS, MIN_TOKENS, OVERLAP_TOKENS
 from bythebook.reading.layout import find_book
 from reading.reading_tools import Page, check_page, read_text, words, write_files
@@ -73,27 +72,6 @@ def test_overlap_begins_with_a_sentence() -> None:
         assert first in before
 
 
-def test_nothing_is_repeated_where_no_sentence_fits() -> None:
-    page = read("## Long", words(300).replace(".", ","), words(300, "b").replace(".", ","))
-    assert len(page.chunks) == 2
-    assert repeated(page) == [0, 0]
-
-
-def test_an_abbreviation_ends_no_sentence() -> None:
-    page = read("## Long", words(1200).replace(".", " vs."))
-    assert set(repeated(page)) == {0}
-
-
-def test_an_item_keeps_its_indentation() -> None:
-    items = "\n\n".join(f"  - item {words(30, f'i{n}w')}" for n in range(40))
-    page = read("# Title", "- all of them", items)
-    assert len(page.chunks) > 2
-    assert all(text.startswith("  - item") for text in page.texts[1:])
-    for text in page.texts[1:]:
-        assert len({piece.block for piece in pieces_of(text)}) == 1
-        assert len(pieces_of(text)) == text.count("- item")
-
-
 def test_code_and_tables_are_not_cut() -> None:
     code = "```py\n" + "\n".join(f"value_{n} = {n}" for n in range(110)) + "\n```"
     table = "| a | b |\n|---|---|\n" + "\n".join(f"| {n} | x |" for n in range(70))
@@ -158,7 +136,7 @@ def test_a_long_html_table_stays_whole_and_a_list_is_cut_between_items() -> None
     assert all(text.startswith("- item") for text in page.texts)
 
 
-def test_targets_of_links_after_a_long_list_lose_nothing_else() -> None:
+def test_link_definitions_after_a_long_list_are_kept() -> None:
     items = "\n".join(f"- {words(60, f'i{n}w')}" for n in range(12))
     read(items, "[a]: https://example.org/" + "x" * 40, "## Next", words(120))
 

@@ -86,7 +86,7 @@ Text [1]_.
 def test_a_manual() -> None:
     assert text_of(MANUAL.encode(), "a.rst") == (
         "# Manual\n\n## Getting started\n\n"
-        "A node runs `x < y`; see the rest, `join`, x^2 and $a^2$.\n\n"
+        "A node runs `x < y`; see the rest, `os.path.join`, x^2 and $a^2$.\n\n"
         "```python\nfor x in y:\n    print(x)\n```\n\nNote: Be careful.\n\nVery careful.\n\n"
         "- one\n   more of one\n- two\n   - inner\n\n1. first\n2. second\n\n"
         "| Name | Value |\n| --- | --- |\n| a\\|b | 1 |\n| c | 2 |\n\n$$\nx = 1\n$$\n\n"

@@ -39,7 +39,6 @@ from bythebook.moving.archive import (
 from bythebook.moving.backup import BackupManifest, open_backup, part_names
 from bythebook.reading.layout import find_book
 from bythebook.reading.metadata import Teaching, read_front_matter, read_head, read_teaching
-from bythebook.reading.readers import Converted
 from bythebook.server.body import nesting
 from bythebook.server.caller import listed_origins
 from bythebook.server.logs import Masks, secrets_of
@@ -109,7 +108,7 @@ def text(data: bytes) -> str:
 
 def front_matter(data: bytes) -> None:
     front = read_front_matter(text(data))
-    read_head(Converted(text(data)), front)
+    read_head(text(data), front)
     read_teaching(front.values, Teaching())
 
 

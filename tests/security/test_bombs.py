@@ -182,7 +182,6 @@ def test_a_protected_import(tmp_path: Path) -> None:
 
 def test_a_page_with_laughing_front_matter(tmp_path: Path) -> None:
     from bythebook.reading.metadata import Teaching, read_front_matter, read_head, read_teaching
-    from bythebook.reading.readers import Converted
 
     lines = ["a0: &a0 [lol, lol]"]
     lines += [f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]" for n in range(1, 30)]
@@ -192,6 +191,6 @@ def test_a_page_with_laughing_front_matter(tmp_path: Path) -> None:
         + "\n---\n# A\n"
     )
     front = read_front_matter(page)
-    head, problems = read_head(Converted(page), front)
+    head, problems = read_head(page, front)
     _, further = read_teaching(front.values, Teaching())
     assert len(json.dumps([head.to_json(), problems, further])) < 5000

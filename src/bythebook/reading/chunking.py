@@ -28,7 +28,6 @@ WIDEST_STEP = 100
 SENTENCE_END = re.compile(
     r"(?<=[.!?。！？])[\"')\]*_`]*\s+|(?<=[。！？])|(?:\r\n|\n|\r)[ \t]*(?=[-*+>|]|\d+[.)])"
 )
-ABBREVIATIONS = frozenset("e.g. i.e. vs. cf. resp. approx. incl. fig. no.".split())
 
 
 @dataclass(frozen=True)
@@ -312,20 +311,13 @@ def _with_overlap(pieces: list[list[CutUnit]], counter: TokenCounter) -> list[Cu
     return cuts
 
 
-def _abbreviated(text: str, cut: int) -> bool:
-    """Whether the full stop before is that of "e.g.", behind which the sentence goes on."""
-    words = text[max(cut - 20, 0) : cut].split()
-    return bool(words) and words[-1].lower().strip("([*_`\"'") in ABBREVIATIONS
-
-
 def _overlap_start(previous: CutUnit, budget: float, counter: TokenCounter) -> int:
-    """Where the end of the part before begins that fits the budget: whole code, else sentences,
-    else nothing."""
+    """Where the end of the part before begins that fits the budget: whole code, else sentences."""
     start, end = previous.body, previous.end
     candidates: list[Sequence[int]] = [[start], previous.cuts]
     if previous.kind == "prose":
-        sentences = (found.end() for found in SENTENCE_END.finditer(counter.text, start, end))
-        candidates.append([cut for cut in sentences if not _abbreviated(counter.text, cut)])
+        sentences = [found.end() for found in SENTENCE_END.finditer(counter.text, start, end)]
+        candidates += [sentences, counter.word_starts(start, end)]
     for cuts in candidates:
         for cut in cuts:
             if cut < end and 0 < counter.tokens(cut, end) <= budget:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 
 from bythebook.reading.source import BREAK, LINE_BREAK, LINE_END, LINE_START
-from bythebook.reading.sphinx_names import AS_CODE, LEFT_OUT, plain_role, shown_part
 
 Range = tuple[int, int]
 
@@ -43,20 +42,32 @@ CODE_REMOVED = re.compile(r"\btags\b(?:(?!\btags\b)[^{}]){0,500}?\bremove[-_](?:
 COLONS = re.compile(
     rf"{LINE_START}[ \t>]*:{{3,}}(?P<directive>\{{[A-Za-z][\w:.+-]*\}}[^\r\n]*)?[ \t]*{LINE_END}"
 )
+# Directives of Sphinx and its extensions that mean the same in reStructuredText and MyST: code, and
+# what is for the making of the page or stands in other files.
+SPHINX_CODE = "code code-block sourcecode prompt console code-tab ipython terminal".split()
+SPHINX_SILENT = (
+    "toctree automodule autoclass autofunction automethod autosummary highlight index "
+    "currentmodule module tabularcolumns graphviz plot image-map codeauthor"
+).split()
+AS_CODE = {
+    *SPHINX_CODE,
+    *"code-cell literalinclude parsed-literal math mermaid doctest testcode".split(),
+    *"ipython3 jupyter-execute".split(),
+}
+LEFT_OUT = {
+    *SPHINX_SILENT,
+    *"tableofcontents contents image raw include bibliography eval-rst youtube video div".split(),
+}
 # Julia's Documenter has marks of its own.
 DOCUMENTER = re.compile(r"[ \t]*@(?:meta|eval|setup|contents|index|docs|autodocs|raw)\b")
 # Their argument is no title: a file, or a way to lay out the page.
 UNTITLED = frozenset("figure grid tab-set table only container class".split())
 ROLE = re.compile(
-    r"\{(?P<name>[A-Za-z][\w:.+-]*)\}(?P<ticks>`++)(?P<text>[^`\r\n]+?)"
+    r"\{(?P<name>[A-Za-z][\w:.+-]*)\}(?P<ticks>`++)(?P<mark>[~!]?)(?P<text>[^`\r\n]+?)"
     r"(?P<target>(?:(?<![ \t])[ \t]++)?<[^<>`\r\n]++>)?(?P=ticks)(?!`)"
 )
-# Filled when the page is made, with what is in no file.
-SILENT_ROLES = frozenset({"sub-ref", "eval"})
 # Roles that show words, not code.
-PROSE_ROLES = frozenset(
-    "ref doc term numref download abbr cite any guilabel sup sub p t pep rfc".split()
-)
+PROSE_ROLES = frozenset("ref doc term numref download abbr cite any guilabel sup sub p t".split())
 SHORTCODE = re.compile(
     r"\{\{(?P<sign>[<%])-?[ \t]*+(?:/[ \t]*+)?(?P<name>[\w./-]++)"
     r"(?P<arguments>(?:[^{}\"`]|\"[^\"\r\n]*+\"|`[^`\r\n]*+`){0,600}?)"
@@ -168,26 +179,12 @@ def role(text: str, start: int, end: int) -> tuple[list[Range], int] | None:
     found = ROLE.match(text, start, end)
     if found is None:
         return None
-    name = plain_role(found["name"])
-    if name in SILENT_ROLES:
-        return [_with_stars(text, *found.span())], found.end()
-    removed = [(start, found.start("ticks"))]
+    removed = [(start, found.start("ticks")), found.span("mark")]
     if found["target"]:
         removed.append(found.span("target"))
-    else:
-        begins = found.start("text")
-        removed.append((begins, begins + shown_part(name, found["text"])))
-    if name in PROSE_ROLES:
+    if found["name"].rpartition(":")[2] in PROSE_ROLES:
         removed += [found.span("ticks"), (found.end() - len(found["ticks"]), found.end())]
     return removed, found.end()
-
-
-def _with_stars(text: str, start: int, end: int) -> Range:
-    """With the signs that would have made its words bold."""
-    for _ in range(3):
-        if text[start - 1 : start] == "*" == text[end : end + 1]:
-            start, end = start - 1, end + 1
-    return start, end
 
 
 def shortcode(text: str, start: int, end: int) -> tuple[list[Range], int] | None:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Protocol
 from urllib.parse import quote
 
@@ -36,8 +35,7 @@ from bythebook.reading.metadata import (
 )
 from bythebook.reading.placement import Placement, with_anchor
 from bythebook.reading.readers import suffix_of
-from bythebook.reading.references import with_titles
-from bythebook.reading.source import BREAK, Source, decode, hash_bytes, hash_text, read_page_bytes
+from bythebook.reading.source import Source, decode, hash_bytes, hash_text, read_page_bytes
 
 
 @dataclass(frozen=True)
@@ -83,20 +81,19 @@ class PlainReader:
     """Reads in this process, without limits."""
 
     def glance(self, book: Book, file: str, max_bytes: int, known_hash: str) -> Glance:
-        page = read_page_bytes(book.top, book.root, file, max_bytes)
-        file_hash = hash_bytes(page.data)
+        data, is_filled = read_page_bytes(book.top, book.root, file, max_bytes)
+        file_hash = hash_bytes(data)
         if file_hash == known_hash:
-            return Glance(file_hash, page.is_filled)
-        source = with_titles(decode(file, page.data), {})
-        head, problems = read_head(source, read_front_matter(source.text))
-        return Glance(file_hash, page.is_filled, head, tuple(problems))
+            return Glance(file_hash, is_filled)
+        source = decode(file, data)
+        head, problems = read_head(source.text, read_front_matter(source.text), source.contents)
+        return Glance(file_hash, is_filled, head, tuple(problems))
 
     def read(self, book: Book, file: str, placement: Placement, max_bytes: int) -> Page:
-        page = read_page_bytes(book.top, book.root, file, max_bytes)
-        source = with_titles(decode(file, page.data), placement.references)
-        source = replace(source, problems=(*source.problems, *page.problems))
+        data, _ = read_page_bytes(book.top, book.root, file, max_bytes)
+        source = decode(file, data)
         front = read_front_matter(source.text)
-        head, _ = read_head(source, front)
+        head, _ = read_head(source.text, front, source.contents)
         return Page(source.hash, read_document(book, source, front, placement), head)
 
     def close(self) -> None:
@@ -106,10 +103,6 @@ class PlainReader:
 PLAIN = PlainReader()
 
 
-ITEM_INDENT = re.compile(
-    rf"\A(?:[ \t\u00a0]*+{BREAK})*+(?P<indent>[ \t]++)(?=[-*+][ \t]|\d{{1,9}}[.)][ \t])"
-)
-LONGEST_MARK = 12
 CLOSING_MARKS = ".,;:!?)]}"
 
 
@@ -150,9 +143,8 @@ def read_document(book: Book, source: Source, front: FrontMatter, placement: Pla
 
 
 def _extract(source: Source, cut: Cut, sections: Sequence[Section], markup: Markup) -> _Text:
-    """The passage's own characters, without the blank lines around them; markup between them
-    leaves a space if it parted words. An item keeps its indentation, by which it is one of
-    several."""
+    """The passage's own characters, stripped; markup between them leaves a space if it parted
+    words."""
     ranges = subtract(*cut.head, markup.removed) if cut.head else []
     ranges += subtract(cut.start, cut.end, markup.removed)
     while ranges and not source.text[slice(*ranges[0])].strip():
@@ -162,10 +154,7 @@ def _extract(source: Source, cut: Cut, sections: Sequence[Section], markup: Mark
     if ranges:
         first, last = source.text[slice(*ranges[0])], source.text[slice(*ranges[-1])]
         ranges[-1] = (ranges[-1][0], ranges[-1][1] - len(last) + len(last.rstrip()))
-        blanks = len(first) - len(first.lstrip())
-        if item := ITEM_INDENT.search(first, 0, blanks + LONGEST_MARK):
-            blanks = item.start("indent")
-        ranges[0] = (ranges[0][0] + blanks, ranges[0][1])
+        ranges[0] = (ranges[0][0] + len(first) - len(first.lstrip()), ranges[0][1])
     text = ""
     spans: list[Span] = []
     for start, end in ranges:

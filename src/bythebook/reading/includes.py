@@ -1,31 +1,22 @@
 """Text that a page takes from other files of the book, put where the published page has it.
 
 mdBook's `{{#include}}`, MkDocs' snippets, Hugo's and VitePress' includes, Sphinx' `include` and
-`literalinclude`, in reStructuredText and MyST. Only files inside the book's folder are read, or
-inside the project's whose documentation it is. What can't be filled is left out: a placeholder says
-nothing to a reader.
+`literalinclude`, in reStructuredText and MyST. Only files inside the book's folder are read. What
+can't be filled is left out: a placeholder says nothing to a reader.
 """
 
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from functools import partial
-from operator import itemgetter
 from pathlib import Path
 
 DEEPEST = 3
 # Of one file, and of all that a page takes from others.
 MOST_CHARACTERS, MOST_TOGETHER = 200_000, 1_000_000
-# Of a page, that are told.
-MOST_PROBLEMS = 20
 # Folders that generators look for included files in.
 FOLDERS = ("", *"includes _includes snippets _snippets src docs assets examples".split())
-
-# Where Sphinx keeps a project's documentation, and what the project's own folder has.
-DOCS_FOLDERS = frozenset("doc docs documentation source build sphinx manual".split())
-PROJECT_FILES = ("pyproject.toml", "setup.py", "setup.cfg", ".git")
 
 END = r"[ \t]*+(?=\r?$)"
 PATH = r"[^\s\"'<>|*{}:]++"
@@ -60,12 +51,6 @@ RST = re.compile(
     rf"(?P<options>(?:\r?\n(?P=indent)[ \t]++:[\w-]++:[^\r\n]*+)*){END}",
     re.MULTILINE,
 )
-# SQLAlchemy's change logs say by this what they continue; the other pages have its text.
-IMPORTS = re.compile(
-    r"^(?P<indent>[ \t]*+)\.\.[ \t]++changelog_imports::[^\n]*+"
-    r"(?:\n(?:(?P=indent)[ \t][^\n]*+|[ \t\r]*+(?=\n|\Z)))*+",
-    re.MULTILINE,
-)
 OPTION = re.compile(r"(?<![\w-]):?([\w-]++):[ \t]*+([^\n]*+)")
 LINES_OF = re.compile(r"\bln\[([\d:,]+)\]")
 ANCHOR = re.compile(r"^.*\bANCHOR(?:_END)?:\s*[\w-]+.*\n?", re.MULTILINE)
@@ -82,21 +67,22 @@ LANGUAGES = {"py": "python", "rs": "rust", "js": "javascript", "ts": "typescript
 
 class Includes:
     """Fills one page; `top` is the folder beyond which nothing is read, `room` how much more may be
-    put into the page. `problems` names what Sphinx would include and what can't be."""
+    put into the page."""
 
     def __init__(self, top: Path) -> None:
         self.top, self.room, self.depth = top, MOST_TOGETHER, 0
-        self.problems: list[str] = []
 
     def fill(self, file: Path, text: str) -> str:
         """The text of this file with what it includes; the same object where that is nothing."""
         if file.suffix == ".rst":
-            left = [found.span() for found in IMPORTS.finditer(text)]
-            return RST.sub(partial(self._directive, file=file, left=left), text)
+            return RST.sub(partial(self._directive, folder=file.parent), text)
         filled = text
-        filled = MDBOOK.sub(partial(self._mdbook, folder=file.parent), filled)
-        filled = SNIPPET.sub(partial(self._snippet, folder=file.parent), filled)
-        filled = MYST.sub(partial(self._directive, file=file), filled)
+        for pattern, put in (
+            (MDBOOK, self._mdbook),
+            (SNIPPET, self._snippet),
+            (MYST, self._directive),
+        ):
+            filled = pattern.sub(partial(put, folder=file.parent), filled)
         if filled != text or "{{#" in text:
             filled = EMPTY_FENCE.sub("", LEFT_OVER.sub("", filled))
         return text if filled == text else filled
@@ -115,23 +101,9 @@ class Includes:
             text = fenced(text, language_of(path))
         return indented(text, found["indent"])
 
-    def _directive(
-        self, found: re.Match[str], file: Path, left: Sequence[tuple[int, int]] = ()
-    ) -> str:
-        before = bisect_right(left, found.start(), key=itemgetter(0))
-        if before and found.start() < left[before - 1][1]:
-            return found[0]
+    def _directive(self, found: re.Match[str], folder: Path) -> str:
         options = {name: value.strip() for name, value in OPTION.findall(found["options"] or "")}
-        if found.re is MYST:
-            options = {name: unquoted(value) for name, value in options.items()}
-        text = self._read(found["path"].lstrip("/"), file.parent)
-        if not text and len(self.problems) < MOST_PROBLEMS:
-            line = found.string.count("\n", 0, found.start()) + 1
-            where = f"line {line}" if self.depth == 0 else f"line {line} of {file.name}"
-            self.problems.append(
-                f"{found['path']}, which {where} includes, was not found in the book's project or "
-                "can't be read"
-            )
+        text = self._read(found["path"].lstrip("/"), folder)
         text = chosen(text, options).rstrip("\n")
         indent = found.groupdict().get("indent") or ""
         if found["how"] == "literalinclude" and text:
@@ -211,23 +183,6 @@ def chosen(text: str, options: dict[str, str]) -> str:
     if options.get("end-before") and options["end-before"] in text:
         text = text.split(options["end-before"], 1)[0].rpartition("\n")[0]
     return text
-
-
-def unquoted(value: str) -> str:
-    is_quoted = len(value) > 1 and value[0] == value[-1] and value[0] in "'\""
-    return value[1:-1] if is_quoted else value
-
-
-def project_folder(docs: Path) -> Path:
-    """The folder of the project whose documentation Sphinx makes of this folder; else this one."""
-    if not any((docs / name / "conf.py").is_file() for name in (".", "source", "..")):
-        return docs
-    folder = docs
-    while folder.name.lower() in DOCS_FOLDERS and folder.parent != folder:
-        folder = folder.parent
-        if any((folder / name).exists() for name in PROJECT_FILES):
-            return folder
-    return docs
 
 
 def language_of(path: str) -> str:

@@ -22,7 +22,6 @@ from bythebook.reading.contents import (
     nav_titles,
     read_summary,
 )
-from bythebook.reading.includes import project_folder
 from bythebook.reading.metadata import (
     MANIFEST,
     UNREADABLE,
@@ -109,7 +108,7 @@ def find_book(path: Path, book_id: str | None = None) -> Book:
         book_id=check_book_id(book_id or manifest.book.id or name.book_id),
         title=manifest.book.title or name.title,
         root=root,
-        top=config.get("folder") or project_folder(top),
+        top=config.get("folder", top),
         flavor=flavor,
         base_url=manifest.book.base_url or config.get("base_url") or "",
         language=manifest.book.language,

@@ -21,14 +21,6 @@ from bythebook.reading.directives import (
     role,
     shortcode,
 )
-from bythebook.reading.furniture import (
-    comments,
-    is_myst,
-    link_marks,
-    link_names,
-    link_targets,
-    mkdocstrings,
-)
 from bythebook.reading.source import BREAK, LINE_END, LINE_START, Source
 from bythebook.reading.tags import TagReader
 
@@ -87,9 +79,6 @@ def find_markup(
     elif source.text.startswith("\ufeff"):
         scan.removed.append((0, 1))
     position = body_start
-    if scan.has_mkdocstrings:  # its options look like code
-        orders = merge(mkdocstrings(source.text, body_start, len(source.text)))
-        indented_code = [one for one in indented_code if not _any_around(orders, *one)]
     code, marks = find_fences(source.text, body_start, mdx)
     for start, end in sorted([*code, *indented_code, *marks]):
         if start < position:
@@ -127,12 +116,6 @@ def mask(text: str, removed: Sequence[Range]) -> str:
 def _any_within(ranges: list[Range], start: int, end: int) -> bool:
     index = bisect_left(ranges, (start, start))
     return index < len(ranges) and ranges[index][1] <= end
-
-
-def _any_around(ranges: list[Range], start: int, end: int) -> bool:
-    """Whether one of them has the range in it, or all but its last line break."""
-    index = bisect_left(ranges, (start + 1, start)) - 1
-    return index >= 0 and end <= ranges[index][1] + 2
 
 
 def subtract(start: int, end: int, removed: Sequence[Range]) -> list[Range]:
@@ -183,9 +166,6 @@ class _Scan:
         self.text = text
         self.mdx = mdx
         self.colon_fences = ":::{" in text
-        self.is_myst = is_myst(text)
-        self.has_mkdocstrings = "::: " in text
-        self.links = link_names(text)
         self.removed: list[Range] = []
         self.separating: list[Range] = []
         self.tables: list[Range] = []
@@ -200,13 +180,6 @@ class _Scan:
             self.removed += colon_fences(self.text, position, end)
         for marks in (HEADING_ANCHOR, ALERT, TARGET):
             self.removed += [m.span("mark") for m in marks.finditer(self.text, position, end)]
-        if self.is_myst:
-            self.removed += comments(self.text, position, end)
-        if self.has_mkdocstrings:
-            self.removed += mkdocstrings(self.text, position, end)
-        if self.links:
-            self.removed += link_targets(self.text, position, end)
-            self.removed += link_marks(self.text, position, end, self.links)
         while found := INTERESTING.search(self.text, position, end):
             start = found.start()
             character = self.text[start]

@@ -32,7 +32,7 @@ from bythebook.models.values import (
     ProficiencyLevel,
     TeachingLayer,
 )
-from bythebook.reading.readers import Converted, Titled
+from bythebook.reading.readers import Titled
 from bythebook.reading.slugs import MAX_HEADING, Flavor, plain_heading
 from bythebook.reading.source import BREAK, LINE_END, LINE_START
 
@@ -205,9 +205,8 @@ def shorten(value: Any) -> str:
 @dataclass(frozen=True)
 class Head:
     """What the rest of the book must know of a page: fields of its front matter, None where it says
-    nothing; its first heading, what its toctree calls other pages, titles of its labels, and which
-    labels and pages it refers to. Heads are kept between runs, so that a book is laid out again
-    without reading unchanged files."""
+    nothing; its first heading, and what its toctree calls other pages. Heads are kept between runs,
+    so that a book is laid out again without reading unchanged files."""
 
     title: str | None = None
     heading: str | None = None
@@ -220,8 +219,6 @@ class Head:
     mdn: bool = False
     imports: tuple[str, ...] = ()
     contents: tuple[Titled, ...] = ()
-    labels: tuple[Titled, ...] = ()
-    references: tuple[str, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         """Every field, also an empty one: 0 says something, and a kept head can be seen whole."""
@@ -229,10 +226,9 @@ class Head:
 
     @classmethod
     def from_json(cls, values: dict[str, Any]) -> Head:
-        pairs = ("contents", "labels")
-        kept = {name: tuple(map(tuple, values.get(name, ()))) for name in pairs}
-        kept |= {name: tuple(values.get(name, ())) for name in ("imports", "references")}
-        return cls(**{**values, **kept})
+        contents = tuple((title, target) for title, target in values.get("contents", ()))
+        imports = tuple(values.get("imports", ()))
+        return cls(**{**values, "imports": imports, "contents": contents})
 
     @classmethod
     def is_whole(cls, values: dict[str, Any]) -> bool:
@@ -240,9 +236,10 @@ class Head:
         return values.keys() == cls.__dataclass_fields__.keys()
 
 
-def read_head(source: Converted, front: FrontMatter) -> tuple[Head, list[str]]:
+def read_head(
+    text: str, front: FrontMatter, contents: tuple[Titled, ...] = ()
+) -> tuple[Head, list[str]]:
     """The head, and what was wrong with it."""
-    text = source.text
     values, problems = front.values, list(front.problems)
 
     def whole_number(name: str) -> int | None:
@@ -271,9 +268,7 @@ def read_head(source: Converted, front: FrontMatter) -> tuple[Head, list[str]]:
             id=_text(values.get("id")),
             mdn="page-type" in values,
             imports=tuple(PARTIAL_IMPORT.findall(text)),
-            contents=source.contents,
-            labels=source.labels,
-            references=source.references,
+            contents=contents,
         ),
         problems,
     )

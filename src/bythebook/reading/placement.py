@@ -7,7 +7,7 @@ import posixpath
 import re
 from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from itertools import count
 from pathlib import PurePosixPath
 from typing import Any
@@ -20,7 +20,6 @@ from bythebook.reading.contents import page_titles
 from bythebook.reading.layout import Book
 from bythebook.reading.metadata import Head, load_yaml
 from bythebook.reading.readers import suffix_of
-from bythebook.reading.references import titles_of_references
 from bythebook.reading.slugs import (
     MAX_HEADING,
     Flavor,
@@ -80,8 +79,7 @@ DEEPEST_PARTIAL = 3
 
 @dataclass(frozen=True)
 class Placement:
-    """Where a page stands. `numbered` says that its lesson number is its own, not from order;
-    `references` what the book calls the places that the page refers to."""
+    """Where a page stands. `numbered` says that its lesson number is its own, not from order."""
 
     module: str
     chapter: int
@@ -92,7 +90,6 @@ class Placement:
     slug: str
     numbered: bool = True
     collides: bool = False
-    references: dict[str, str] = field(default_factory=dict)
 
     def chunk_key(self, book_id: str) -> str:
         slug = self.slug if self.collides else ""
@@ -103,7 +100,7 @@ class Placement:
         return lesson_key(book_id, self.module, self.chapter, self.lesson, slug)
 
     def to_json(self) -> dict[str, Any]:
-        return {**vars(self), "references": dict(self.references)}
+        return dict(vars(self))  # none of its fields has fields of its own
 
 
 @dataclass(frozen=True)
@@ -128,7 +125,6 @@ def place_pages(book: Book, heads: Mapping[str, Head]) -> dict[str, Placement]:
     chapter_titles = _chapter_titles(spots, chapters, lessons, titles)
     slugs = _slugs(order)
     addresses = _addresses(book, heads, order)
-    references = titles_of_references(heads, titles, order)
     placements: dict[str, Placement] = {}
     taken: set[tuple[str, int, int]] = set()
     for spot in spots:
@@ -143,7 +139,6 @@ def place_pages(book: Book, heads: Mapping[str, Head]) -> dict[str, Placement]:
             slug=slugs[spot.file],
             numbered=spot.lesson is not None,
             collides=key in taken,
-            references=references.get(spot.file, {}),
         )
         taken.add(key)
     return placements

@@ -14,7 +14,6 @@ from pathlib import Path
 
 from bythebook.errors import InputError
 from bythebook.reading.includes import Includes
-from bythebook.reading.myst import with_references, with_terms
 from bythebook.reading.readers import (
     WITH_PICTURES,
     Converted,
@@ -23,7 +22,6 @@ from bythebook.reading.readers import (
     suffix_of,
     toctrees,
 )
-from bythebook.reading.reference_marks import references_in
 
 # The line breaks markdown-it knows; str.splitlines() knows more and would shift every offset.
 LINE_BREAK = re.compile(r"\r\n|\n|\r")
@@ -41,8 +39,7 @@ SETTLED_NS = 2_000_000_000
 @dataclass(frozen=True, kw_only=True)
 class Source(Converted):
     """Offsets everywhere count characters of `text`, which is the decoded file, unchanged but for
-    what it includes, its terms, and the titles in place of its references; of a file that is not
-    Markdown it is what its reader made of it."""
+    what it includes; of a file that is not Markdown it is what its reader made of it."""
 
     path: str
     hash: str
@@ -95,40 +92,20 @@ def _markdown(path: str, data: bytes) -> Converted:
         raise InputError(
             f"{path} is not valid UTF-8 (byte {problem.start}).", action="Save it as UTF-8."
         ) from problem
-    text, labels = with_references(with_terms(text))
-    return Converted(
-        text,
-        clean=False,
-        contents=toctrees(text),
-        labels=labels,
-        references=references_in(text),
-    )
+    return Converted(text, clean=False, contents=toctrees(text))
 
 
-@dataclass(frozen=True)
-class PageBytes:
-    """A page with what it takes from other files; `is_filled` says that it takes any."""
-
-    data: bytes
-    is_filled: bool = False
-    problems: tuple[str, ...] = ()
-
-
-def read_page_bytes(top: Path, root: Path, path: str, max_bytes: int) -> PageBytes:
-    """Other files are read only below `top`."""
+def read_page_bytes(top: Path, root: Path, path: str, max_bytes: int) -> tuple[bytes, bool]:
+    """The page with what it takes from other files below `top`, and whether it does."""
     data = read_bytes(root, path, max_bytes)
     if suffix_of(path) not in ("", ".rst"):
-        return PageBytes(data)
+        return data, False
     try:
         text = data.decode("utf-8")
     except UnicodeDecodeError:
-        return PageBytes(data)  # whoever decodes it will say why
-    includes = Includes(top)
-    filled = includes.fill(root / path, text)
-    problems = tuple(includes.problems)
-    if filled is text or filled == text:
-        return PageBytes(data, problems=problems)
-    return PageBytes(filled.encode("utf-8"), True, problems)
+        return data, False  # whoever decodes it will say why
+    filled = Includes(top).fill(root / path, text)
+    return (data, False) if filled is text else (filled.encode("utf-8"), True)
 
 
 def look(root: Path, path: str) -> list[int] | None:

@@ -28,8 +28,7 @@ class SourcePlace:
 class Converted:
     """A file as Markdown. `clean` says that nothing in it is markup to be left out: `<b>` is text
     there. `chaptered` says that its highest headings are chapters of a whole book. `contents` are
-    titles that it gives to other files, `labels` those of places in it, by the names that other
-    files know them by, and `references` what is marked in the text (`reference_marks`)."""
+    titles that it gives to other files."""
 
     text: str
     places: tuple[SourcePlace, ...] = ()
@@ -38,8 +37,6 @@ class Converted:
     clean: bool = True
     chaptered: bool = False
     contents: tuple[Titled, ...] = ()
-    labels: tuple[Titled, ...] = ()
-    references: tuple[str, ...] = ()
 
 
 # Bytes and path of a file in; what can't be read is an InputError.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
 from typing import Any
 
@@ -11,11 +10,10 @@ from docutils.core import publish_doctree
 from docutils.utils import SystemMessage
 
 from bythebook.errors import InputError
-from bythebook.reading.readers import Converted, Titled
+from bythebook.reading.readers import Converted
 from bythebook.reading.readers.markdown_writer import MarkdownWriter, code_span
 from bythebook.reading.readers.markup_tokens import decoded
-from bythebook.reading.readers.rst_names import Contents, Glossary, know_sphinx_names
-from bythebook.reading.reference_marks import references_in, without_marks
+from bythebook.reading.readers.rst_names import Contents, know_sphinx_names
 
 LEFT_OUT = (
     nodes.comment,
@@ -29,12 +27,6 @@ LEFT_OUT = (
     nodes.docinfo,
 )
 ERROR = 3
-# Sphinx fills it when it makes the page, or an extension does.
-NOT_FILLED = re.compile(r"\|[^\s|](?:[^|\r\n]{0,60}[^\s|])?\|")
-BEFORE_SIGN = re.compile(r" (?=[.,;:)](?:\s|$))")
-# A bar that leads to the pages before and behind.
-BAR = re.compile(r"(?:prev(?:ious)?|next)\b[^:\r\n]{0,30}:", re.IGNORECASE)
-LONGEST_BAR = 400
 
 
 class RstText:
@@ -82,10 +74,8 @@ class RstText:
             self._paragraph(f"[{label.astext() if label else ''}] {text}", depth)
         elif isinstance(node, nodes.system_message):
             self._unreadable(node)
-        elif isinstance(node, nodes.topic) and ("contents" in node["classes"] or _is_bar(node)):
+        elif isinstance(node, nodes.topic) and "contents" in node["classes"]:
             return
-        elif isinstance(node, Glossary) and depth < 0 and node is node.parent.children[-1]:
-            self._glossary(node, level)
         elif isinstance(node, nodes.Admonition) and not isinstance(node, nodes.admonition):
             self._named(type(node).__name__.capitalize(), node, level, depth)
         else:
@@ -126,21 +116,10 @@ class RstText:
             elif isinstance(part, nodes.definition | nodes.field_body | nodes.description):
                 self._named(", ".join(names), part, level, depth)
 
-    def _glossary(self, node: nodes.Element, level: int) -> None:
-        """Each term heads its definition."""
-        for item in node.children:
-            terms = [part for part in item.children if isinstance(part, nodes.term)]
-            self.writer.mark(f"#term-{TERM_ID.sub('-', terms[0].astext())}")
-            self.writer.heading(level + 1, ", ".join(map(inline, terms)))
-            for definition in item.findall(nodes.definition):
-                self._blocks(definition, level + 1)
-
     def _named(self, name: str, node: nodes.Element, level: int, depth: int) -> None:
         """A name and what is said of it; the first paragraph stands on the same line."""
         first = node.children[0] if node.children else None
         begins = isinstance(first, nodes.paragraph)
-        if isinstance(node, nodes.field_body) and begins and not inline(node):
-            return  # what Sphinx would have put there
         self._paragraph(f"{name}: {inline(first)}" if begins and first else f"{name}:", depth)
         for part in node.children[begins:]:
             if isinstance(part, nodes.Element) and not isinstance(part, LEFT_OUT):
@@ -175,30 +154,9 @@ def _texts(entry: nodes.Element) -> list[str]:
     return [inline(part) for part in entry.findall() if isinstance(part, kinds)]
 
 
-def _is_bar(node: nodes.Element) -> bool:
-    lines = [part.astext() for part in node.findall(nodes.paragraph)]
-    return any(map(BAR.match, lines)) and sum(map(len, lines)) <= LONGEST_BAR
-
-
-def labels_of(tree: nodes.document) -> tuple[Titled, ...]:
-    """Titles of what the labels of a page stand before, as Sphinx finds them."""
-    found: list[Titled] = []
-    for name, is_explicit in tree.nametypes.items():
-        node = tree.ids.get(tree.nameids.get(name) or "") if is_explicit else None
-        if isinstance(node, nodes.target) and "refid" in node:
-            node = tree.ids.get(node["refid"])
-        kinds = nodes.title | nodes.caption | nodes.rubric
-        titles = [node] if isinstance(node, kinds) else node.children if node is not None else []
-        title = next((inline(one) for one in titles if isinstance(one, kinds)), "")
-        if title:
-            found.append((without_marks(title)[:LONGEST_TITLE], name))
-    return tuple(found)
-
-
 def inline(node: nodes.Node) -> str:
     """A paragraph's text; a line break within it says nothing."""
     parts: list[str] = []
-    is_short = False
     waiting: list[nodes.Node] = [node]
     while waiting:
         part = waiting.pop()
@@ -212,12 +170,9 @@ def inline(node: nodes.Node) -> str:
             parts.append(f"[{part.astext()}]")
         elif isinstance(part, nodes.superscript) and part.astext().isdecimal():
             parts.append(f"^{part.astext()}")
-        elif isinstance(part, nodes.problematic) and NOT_FILLED.fullmatch(part.astext()):
-            is_short = True
         elif isinstance(part, nodes.Element) and not isinstance(part, LEFT_OUT):
             waiting.extend(reversed(part.children))
-    text = " ".join("".join(parts).split())
-    return BEFORE_SIGN.sub("", text) if is_short else text
+    return " ".join("".join(parts).split())
 
 
 def _language(node: nodes.Element) -> str:
@@ -253,8 +208,6 @@ UNREADABLE = (
 )
 
 
-LONGEST_TITLE = 300
-TERM_ID = re.compile(r"[^\w]+")
 # docutils makes cells of all columns for each line of a table, however short the line.
 MAX_COLUMNS = 100
 
@@ -287,10 +240,7 @@ def read(data: bytes, path: str) -> Converted:
         names = ", ".join(sorted(text.unknown)[:5])
         problems.append(f"{len(text.unknown)} passages can't be read as markup, as {names}")
     contents = tuple(entry for part in tree.findall(Contents) for entry in part["entries"])
-    made = writer.finish(problems=problems)
-    return replace(
-        made, contents=contents, labels=labels_of(tree), references=references_in(made.text)
-    )
+    return replace(writer.finish(problems=problems), contents=contents)
 
 
 def _columns(line: str) -> int:

@@ -6,7 +6,6 @@ and what is said of it.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
@@ -15,30 +14,19 @@ from docutils.parsers.rst import Directive, directives, roles
 from docutils.parsers.rst.directives import directive as docutils_directive
 from docutils.parsers.rst.roles import role as docutils_role
 
+from bythebook.reading.directives import SPHINX_CODE, SPHINX_SILENT
 from bythebook.reading.readers import titled_entries
-from bythebook.reading.reference_marks import marked
-from bythebook.reading.sphinx_names import (
-    NUMBERED,
-    SPHINX_CODE,
-    SPHINX_SILENT,
-    TITLE_ROLES,
-    number_prefix,
-    plain_role,
-    shown_part,
-)
 
 TEXT_ROLES = (
     "ref doc term numref eq guilabel menuselection dfn download abbr newsgroup manpage cite issue "
     "any-text"
 ).split()
-CONTENT_ONLY = "only hlist tabs tab-set grid ifconfig container".split()
+CONTENT_ONLY = "only glossary hlist tabs tab-set grid ifconfig container".split()
 # Their argument is the name of a tab or box.
 TITLED = "tab tab-item group-tab dropdown details card grid-item-card collapse".split()
 BOXES = "seealso versionadded versionchanged deprecated todo".split()
 # What an entry's options say to a reader.
 TOLD = {"type", "default", "required", "choices"}
-# An option that docutils takes for an argument.
-OPTION_LINE = re.compile(r"\s*:[\w-]++:(?!`)")
 
 
 def know_sphinx_names() -> None:
@@ -62,20 +50,16 @@ def _role(
     found, messages = docutils_role(role_name, language_module, lineno, reporter)
     if found:
         return found, messages
-    plain = plain_role(role_name)
-    is_text = plain in TEXT_ROLES or plain in NUMBERED
+    is_text = role_name.lower().removeprefix("std:") in TEXT_ROLES
     return _shown_as(nodes.inline if is_text else nodes.literal), []
 
 
-def _shown(role: str, text: str) -> str:
-    """What a reader sees of a role: its own title, else that of its target, else a name."""
+def _shown(text: str) -> str:
     text = text.replace("\x00", "")
     title, opened, target = text.rpartition("<")
     if opened and title.strip() and target.endswith(">") and target.count(">") == 1:
         return title.rstrip()
-    if role in TITLE_ROLES and text.strip():
-        return marked(role, text.lstrip("~!"))
-    return number_prefix(role, text) + text[shown_part(role, text) :]
+    return text.lstrip("~!")
 
 
 def _shown_as(kind: type[nodes.TextElement]) -> Any:
@@ -90,7 +74,7 @@ def _shown_as(kind: type[nodes.TextElement]) -> Any:
         options: Mapping[str, Any] | None = None,
         content: Sequence[str] = (),
     ) -> tuple[list[nodes.Node], list[nodes.system_message]]:
-        return [kind(rawtext, _shown(plain_role(role), text))], []
+        return [kind(rawtext, _shown(text))], []
 
     return role
 
@@ -164,38 +148,6 @@ class _Titled(_Box):
         return [self.inline(f"{title}:")] if title else []
 
 
-class Glossary(nodes.definition_list):
-    """A list of terms with their definitions."""
-
-
-class _Glossary(_Nothing):
-    """Terms that stand on lines of their own, one or several before each definition."""
-
-    def run(self) -> list[nodes.Node]:
-        items: list[nodes.Node] = []
-        terms: list[nodes.Node] = []
-        at = 0
-        while at < len(self.content):
-            line = self.content[at]
-            if not line.strip() or line.startswith(".. "):
-                at += 1
-            elif not line[0].isspace():
-                words, _ = self.state.inline_text(line.partition(" : ")[0], self.lineno)
-                terms.append(nodes.term("", "", *words))
-                at += 1
-            else:
-                block, _, _ = self.content.get_indented(at)
-                definition = nodes.definition()
-                self.state.nested_parse(block, self.content_offset + at, definition)
-                at += max(len(block), 1)
-                if terms:
-                    items.append(nodes.definition_list_item("", *terms, definition))
-                terms = []
-        if terms:
-            items.append(nodes.definition_list_item("", *terms, nodes.definition()))
-        return [Glossary("", *items)] if items else []
-
-
 class _Signature(_Box):
     """A function, class, option or setting that is described below its name."""
 
@@ -203,11 +155,7 @@ class _Signature(_Box):
         lines = "\n".join(self.arguments).splitlines()
         told = sorted(TOLD & self.options.keys())
         return [
-            *(
-                nodes.paragraph("", "", nodes.literal("", line.strip()))
-                for line in lines
-                if not OPTION_LINE.match(line)
-            ),
+            *(nodes.paragraph("", "", nodes.literal("", line.strip())) for line in lines),
             *(self.inline(f"{name}: {self.options[name]}") for name in told),
         ]
 
@@ -218,6 +166,5 @@ DIRECTIVES: dict[str, type[Directive]] = {
     **dict.fromkeys((*SPHINX_SILENT, "literalinclude"), _Nothing),
     **dict.fromkeys((*CONTENT_ONLY, *BOXES), _Box),
     "class": _Signature,
-    "glossary": _Glossary,
     "toctree": _Toctree,
 }
