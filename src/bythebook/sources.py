@@ -20,6 +20,7 @@ from bythebook.files import check_room, disk_full, is_full, write_atomically
 from bythebook.ingestion.locks import FileLocks
 from bythebook.models.values import check_book_id
 from bythebook.reading.layout import IGNORED_FOLDERS, PAGE_SUFFIXES, Book, find_book
+from bythebook.reading.naming import is_generic
 from bythebook.reading.readers.zip_archive import Archive
 from bythebook.settings import Settings
 
@@ -290,7 +291,21 @@ class Sources(AllowedSources):
         rows = await self.database.look_up(select(books.c.book_id).where(books.c.source == source))
         # What came with an import may name any place.
         known = [row["book_id"] for row in rows if await self.has(row["book_id"], source)]
-        return known[0] if len(known) == 1 else book.book_id
+        if len(known) == 1:
+            return str(known[0])
+        if is_generic(Path(source)):  # named after the title of a site, which may be anybody's
+            await self._check_free(book.book_id)
+        return book.book_id
+
+    async def _check_free(self, book_id: str) -> None:
+        rows = await self.database.look_up(select(books.c.source).where(books.c.book_id == book_id))
+        if rows:
+            raise InputError(
+                f"There is a book {book_id} already, read from {rows[0]['source']}.",
+                action=f"Give this one an id (`--book ID`), or `--book {book_id}` if it replaces "
+                "that one.",
+                details={"field": "book_id"},
+            )
 
     def check_room(self) -> None:
         """For whoever is about to write much: raises DiskFull unless the reserve is free."""

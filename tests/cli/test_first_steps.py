@@ -43,6 +43,19 @@ def test_a_generic_folder_says_how_the_book_is_named(cli: Cli, tmp_path: Path) -
     assert cli("ingest", str(docs), "--book", "named")[1].startswith("named: ")
 
 
+def test_two_sites_of_one_title_are_two_books(cli: Cli, tmp_path: Path) -> None:
+    for project in ("one", "two"):
+        docs = tmp_path / project / "docs"
+        docs.mkdir(parents=True)
+        (docs / "conf.py").write_text("project = 'My Docs'\n")
+        (docs / "a.md").write_text(f"# Valves of {project}\n\nA valve controls the water.\n")
+    assert cli("ingest", str(tmp_path / "one" / "docs"))[1].startswith("my-docs: ")
+    status, _, err = cli("ingest", str(tmp_path / "two" / "docs"))
+    assert status == 1 and "a book my-docs already" in err and "--book ID" in err
+    assert cli("ingest", str(tmp_path / "two" / "docs"), "--book", "two")[0] == 0
+    assert {book["book_id"] for book in cli.json("books")} == {"my-docs", "two"}
+
+
 @pytest.mark.parametrize(
     ("command", "said"),
     [

@@ -107,8 +107,6 @@ class ServerConnection:
             if isinstance(problem.source, UNREADABLE):
                 return self._unreadable(problem.source)
             return self._unreachable(text)
-        if isinstance(problem, UNREADABLE):
-            return self._unreadable(problem)
         status = problem.status_code if isinstance(problem, UnexpectedResponse) else None
         if status in {401, 403}:
             return ConfigurationError(
@@ -122,6 +120,8 @@ class ServerConnection:
             )
         if status == 409 or "already exists" in text:
             return AlreadyThere("The collection is there already.")
+        if isinstance(problem, UNREADABLE):
+            return self._unreadable(problem)
         if "No space left on device" in text or "available disk space" in text:
             return disk_full(f"the Qdrant server at {self._shown}")
         if status is not None and status >= 500:

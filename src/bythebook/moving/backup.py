@@ -39,6 +39,7 @@ from bythebook.index.store import DENSE, SPARSE, VectorStore, all_points, book_f
 from bythebook.library import Library
 from bythebook.models.chunk import now
 from bythebook.models.job import IngestionRecord
+from bythebook.models.passage import is_passage
 from bythebook.moving.file_parts import OnStep, PartReader, PartWriter, whole_archive
 
 FORMAT = 1
@@ -259,6 +260,7 @@ def _agree(record: IngestionRecord, found: list[Record], book: SavedBook) -> boo
         and all(payload.get("source_file_hash") == record.file_hash for payload in payloads)
         and all(payload.get("embedding_model") == book.embedding_model for payload in payloads)
         and len({str(payload.get("updated_at")) for payload in payloads}) <= 1
+        and all(is_passage(point.id, point.payload) for point in found)
     )
 
 
