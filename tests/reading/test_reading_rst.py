@@ -83,6 +83,21 @@ Text [1]_.
 """
 
 
+@pytest.mark.parametrize(
+    ("written", "shown"),
+    [
+        (":class:`.IOLoop` runs.", "`IOLoop` runs."),
+        (":py:meth:`~.Handler.get` runs.", "`Handler.get` runs."),
+        (":func:`~os.path.join` joins.", "`os.path.join` joins."),
+        ("See `.IOLoop.add` or `~.Future`.", "See `IOLoop.add` or `Future`."),
+        (":file:`.coveragerc` is read.", "`.coveragerc` is read."),
+        ("A `plain word` stays.", "A plain word stays."),
+    ],
+)
+def test_names_for_sphinx_lose_their_marks(written: str, shown: str) -> None:
+    assert shown in text_of(f"Title\n=====\n\n{written}\n".encode(), "a.rst")
+
+
 def test_a_manual() -> None:
     assert text_of(MANUAL.encode(), "a.rst") == (
         "# Manual\n\n## Getting started\n\n"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from typing import Any
 
@@ -15,6 +16,8 @@ from bythebook.reading.readers.markdown_writer import MarkdownWriter, code_span
 from bythebook.reading.readers.markup_tokens import decoded
 from bythebook.reading.readers.rst_names import Contents, know_sphinx_names
 
+# A name of a program between single backquotes, as many projects write it for Sphinx.
+MARKED_NAME = re.compile(r"[~!.]+\w+(?:\.\w+)*(?:\(\))?")
 LEFT_OUT = (
     nodes.comment,
     nodes.target,
@@ -164,6 +167,8 @@ def inline(node: nodes.Node) -> str:
             parts.append(part.astext())
         elif isinstance(part, nodes.literal):
             parts.append(code_span(part.astext()))
+        elif isinstance(part, nodes.title_reference) and MARKED_NAME.fullmatch(part.astext()):
+            parts.append(code_span(part.astext().lstrip("~!.")))
         elif isinstance(part, nodes.math):
             parts.append(f"${part.astext()}$")
         elif isinstance(part, nodes.footnote_reference | nodes.citation_reference):

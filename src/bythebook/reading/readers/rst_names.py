@@ -21,6 +21,11 @@ TEXT_ROLES = (
     "ref doc term numref eq guilabel menuselection dfn download abbr newsgroup manpage cite issue "
     "any-text"
 ).split()
+# They name a thing of a program; a dot or tilde before it tells Sphinx where to look and what to
+# show.
+OBJECT_ROLES = frozenset(
+    "class func meth method attr mod module exc obj data const property type macro struct".split()
+)
 CONTENT_ONLY = "only glossary hlist tabs tab-set grid ifconfig container".split()
 # Their argument is the name of a tab or box.
 TITLED = "tab tab-item group-tab dropdown details card grid-item-card collapse".split()
@@ -54,12 +59,14 @@ def _role(
     return _shown_as(nodes.inline if is_text else nodes.literal), []
 
 
-def _shown(text: str) -> str:
+def _shown(role: str, text: str) -> str:
     text = text.replace("\x00", "")
     title, opened, target = text.rpartition("<")
     if opened and title.strip() and target.endswith(">") and target.count(">") == 1:
         return title.rstrip()
-    return text.lstrip("~!")
+    if role.lower().rpartition(":")[2] not in OBJECT_ROLES:
+        return text.lstrip("~!")
+    return text.lstrip("~!.")
 
 
 def _shown_as(kind: type[nodes.TextElement]) -> Any:
@@ -74,7 +81,7 @@ def _shown_as(kind: type[nodes.TextElement]) -> Any:
         options: Mapping[str, Any] | None = None,
         content: Sequence[str] = (),
     ) -> tuple[list[nodes.Node], list[nodes.system_message]]:
-        return [kind(rawtext, _shown(text))], []
+        return [kind(rawtext, _shown(role, text))], []
 
     return role
 
