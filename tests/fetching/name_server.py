@@ -28,7 +28,11 @@ class NameServer(threading.Thread):
         self.answers = cycle(answers)
         self.given: list[tuple[str, ...]] = []
         self.socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-        self.socket.bind((ADDRESS, 53))
+        try:
+            self.socket.bind((ADDRESS, 53))
+        except OSError:  # another test's server, or no right to the port
+            self.socket.close()
+            raise
 
     def run(self) -> None:
         while True:

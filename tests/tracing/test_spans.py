@@ -28,7 +28,7 @@ async def main():
     ready = asyncio.get_running_loop().create_future()
     task = asyncio.create_task(serve(load_settings(), ready.set_result))
     server = await ready
-    async with httpx.AsyncClient(base_url=server.address, timeout=PATIENCE) as http:
+    async with httpx.AsyncClient(base_url=server.address, timeout=600) as http:
         answer = await http.post("/search", json={"text": "What is a node?", "book_id": "none"})
         assert answer.status_code == 404, answer.text
     server.should_exit = True
