@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 import shutil
+from array import array
+from collections.abc import Sequence
 from pathlib import Path
 
+import pytest
 from playwright.async_api import expect
 
 from browser.conftest import NewReader, Serve
@@ -86,12 +90,21 @@ async def test_gaps_are_shown_and_downloaded(reader: Reader, serve: Serve) -> No
         await expect(gaps.locator(".often")).to_have_count(1)
 
 
-async def test_a_book_is_added_and_its_job_followed(reader: Reader, tmp_path: Path) -> None:
-    # Long enough to be seen at work.
+async def test_a_book_is_added_and_its_job_followed(
+    reader: Reader, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     few = shutil.ignore_patterns("module-3-*", "module-4-*")
     shutil.copytree(sample_book(), tmp_path / "shelf" / "robots", ignore=few)
     page = reader.page
     async with running(tmp_path / "home", books_folder=tmp_path / "shelf") as up:
+        embedder, seen = up.service.library.embedder, asyncio.Event()
+        embed = embedder.embed_documents
+
+        async def embed_once_seen(texts: Sequence[str]) -> list[array[float]]:
+            await seen.wait()
+            return await embed(texts)
+
+        monkeypatch.setattr(embedder, "embed_documents", embed_once_seen)
         await page.goto(f"{up.server.address}/admin")
         books = page.get_by_role("region", name="Books", exact=True)
         jobs = page.get_by_role("region", name="Jobs", exact=True)
@@ -104,6 +117,7 @@ async def test_a_book_is_added_and_its_job_followed(reader: Reader, tmp_path: Pa
         await expect(books.get_by_role("status")).to_have_text(re.compile(r"being read: job \d+"))
         bar = jobs.get_by_role("progressbar", name=re.compile(r"^\d+ of \d+ files$"))
         await expect(bar).to_be_visible()
+        seen.set()
         await expect(jobs.locator(".state")).to_have_text("completed")
         await expect(books.get_by_role("list")).to_contain_text("Physical AI and Robotics")
         await expect(page.locator('[aria-live="polite"]').last).to_have_text(
