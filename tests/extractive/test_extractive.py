@@ -237,3 +237,10 @@ def test_a_long_list_is_begun_behind_its_announcement() -> None:
     )
     shown = _read(f"There are many reasons:\n\n{items}", ("many reasons", 0.9, False))
     assert "Reason 0" in shown and "Reason 29" not in shown
+
+
+def test_a_long_listing_is_shown_where_only_its_announcement_answers() -> None:
+    code = "\n".join(f"line_{number}()" for number in range(40))
+    text = f"Stores hold objects.\n\nMonitor a resource like this:\n\n```python\n{code}\n```"
+    assert answer(text, "Monitor a resource").endswith(f"{code}\n```")
+    assert "line_1()" not in answer(text, "Stores hold", "Monitor a resource")

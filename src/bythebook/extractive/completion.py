@@ -36,7 +36,12 @@ def complete(units: Sequence[Unit], evidence: Mapping[int, float]) -> list[int]:
         if not chosen or _is_short(units, together):
             chosen = together
     chosen |= set(_bridges(units, chosen))
-    chosen = {place for place in chosen if not _is_idle(units, place, chosen)} or chosen
+    idle = {place for place in chosen if _is_idle(units, place, chosen)}
+    if idle == chosen:  # what is announced is the answer, however long
+        for place in idle:
+            chosen = chosen | set(_places_of(units, units[place + 1].block))
+    else:
+        chosen -= idle
     first: dict[tuple[str, str], int] = {}
     for place in sorted(chosen):  # what the book says twice is shown once
         first.setdefault((units[place].kind, units[place].text), place)
@@ -83,6 +88,10 @@ def first_of_block(units: Sequence[Unit], place: int) -> list[int]:
     return found
 
 
+def _places_of(units: Sequence[Unit], block: int) -> list[int]:
+    return [place for place, unit in enumerate(units) if unit.block == block]
+
+
 def _with_context(
     units: Sequence[Unit], place: int, evidence: Mapping[int, float]
 ) -> Iterator[int]:
@@ -119,7 +128,7 @@ def _lead(units: Sequence[Unit], place: int) -> Iterator[int]:
 
 def _list(units: Sequence[Unit], item: Unit, evidence: Mapping[int, float]) -> Iterator[int]:
     """The whole list where half of it answers; steps from the first to the last that does."""
-    places = [place for place, unit in enumerate(units) if unit.block == item.block]
+    places = _places_of(units, item.block)
     answering = [place for place in places if place in evidence]
     if item.number:
         yield from range(places[0], max(answering, default=places[0]) + 1)
