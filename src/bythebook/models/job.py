@@ -7,6 +7,7 @@ from typing import Any
 
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, computed_field, model_validator
 
+from bythebook.models.examples import PIECES
 from bythebook.models.values import IngestionMode, JobStatus
 
 MAX_NAMED = 50
@@ -142,24 +143,7 @@ class IngestionState(BaseModel):
 class BookChanges(BaseModel):
     """The files of a book, compared with what the index has of them."""
 
-    model_config = ConfigDict(
-        json_schema_extra={
-            "examples": [
-                {
-                    "book_id": "physical-ai-robotics",
-                    "new": ["module-1/chapter-2/03-services.md"],
-                    "modified": ["module-1/chapter-1/01-nodes.md"],
-                    "moved": [],
-                    "deleted": [],
-                    "failed": [],
-                    "unchanged": 41,
-                    "chunks_to_delete": 6,
-                    "warnings": [],
-                    "up_to_date": False,
-                }
-            ]
-        }
-    )
+    model_config = ConfigDict(json_schema_extra={"examples": [PIECES["book_changes"]]})
 
     book_id: str
     new: list[str]

@@ -12,8 +12,8 @@ from pydantic import BaseModel, ConfigDict, Field
 from bythebook.models.answer import ABOUT_STATUS, Citation, Status
 from bythebook.models.chat_messages import MAX_MESSAGE
 from bythebook.models.conversation import Conversation, Turn
+from bythebook.models.examples import example
 from bythebook.models.passage import ConfidenceLevel
-from bythebook.server.examples import ANSWER, BOOK, CHAT, PAGE
 
 TITLE = "\n\nSources:\n"
 BEFORE_ADDRESS = " – "
@@ -172,43 +172,6 @@ class CompletionRequest(BaseModel):
                 )
 
 
-_TITLE, _URL = "URDF and Xacro › Links and joints", f"{PAGE}#links-and-joints"
-_MARKER = ANSWER.index("[1]")
-EXAMPLE: dict[str, Any] = {
-    "id": "chatcmpl-3c6a1c5e-55a1-4a0c-9a44-9b62e1fd9f2b",
-    "object": "chat.completion",
-    "created": 1794734275,
-    "model": BOOK,
-    "choices": [
-        {
-            "index": 0,
-            "message": {
-                "role": "assistant",
-                "content": f"{ANSWER}\n\nSources:\n- [1] {_TITLE} – {_URL}",
-                "refusal": None,
-                "annotations": [
-                    {
-                        "type": "url_citation",
-                        "url_citation": {
-                            "start_index": _MARKER,
-                            "end_index": _MARKER + len("[1]"),
-                            "title": _TITLE,
-                            "url": _URL,
-                        },
-                    }
-                ],
-            },
-            "logprobs": None,
-            "finish_reason": "stop",
-        }
-    ],
-    "usage": {"prompt_tokens": 0, "completion_tokens": 0, "total_tokens": 0},
-    "bythebook": {
-        name: CHAT[name] for name in ("status", "refused", "confidence_level", "notes", "answer_id")
-    },
-}
-
-
 class UrlCitation(BaseModel):
     """`content[start_index:end_index]` is the marker `[n]`, counted in Unicode characters."""
 
@@ -265,7 +228,7 @@ class Verdict(BaseModel):
 class ChatCompletion(BaseModel):
     """OpenAI's completion, with one choice."""
 
-    model_config = ConfigDict(json_schema_extra={"example": EXAMPLE})
+    model_config = ConfigDict(json_schema_extra=example("completion"))
 
     id: str
     object: Literal["chat.completion"] = "chat.completion"
