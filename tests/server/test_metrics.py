@@ -16,7 +16,7 @@ from bythebook.models.answer import Answer
 from bythebook.models.examples import PIECES
 from bythebook.models.service_health import Dependency, Health
 from bythebook.retrieval.calibration import assess
-from bythebook.server.metrics import Metrics, route_of
+from bythebook.server.prometheus import Metrics, route_of
 from models.samples import tool_call
 
 ANSWER = Answer(
