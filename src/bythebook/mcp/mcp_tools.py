@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic import BaseModel, ConfigDict, Field
 
 from bythebook.keys import Scope
 from bythebook.mcp.backend import Backend, find_book
@@ -15,12 +15,10 @@ from bythebook.models.chat_messages import Question
 from bythebook.models.chunk import Uuid
 from bythebook.models.passage import ConfidenceLevel, Passage, path_of
 from bythebook.models.search_messages import (
-    MAX_QUERY,
     MAX_RESULTS,
-    MIN_QUERY,
     SearchFilters,
     SearchQuery,
-    has_words,
+    SearchText,
 )
 from bythebook.retrieval.neighbours import MAX_NEIGHBOURS, lesson_text
 
@@ -164,16 +162,9 @@ class SearchInput(SearchFilters):
     # Models now and then write a number as text.
     model_config = ConfigDict(strict=False)
 
-    query: str = Field(min_length=MIN_QUERY, max_length=MAX_QUERY, description="What to look for.")
+    query: SearchText = Field(description="What to look for.")
     book_id: str | None = BOOK_ID
     limit: int = Field(default=5, ge=1, le=MAX_RESULTS)
-
-    @field_validator("query")
-    @classmethod
-    def _has_words(cls, query: str) -> str:
-        if not has_words(query):
-            raise ValueError("has no words")
-        return query
 
 
 class ContextInput(BaseModel):
