@@ -20,6 +20,7 @@ from bythebook.models.search_messages import (
     SearchQuery,
     SearchText,
 )
+from bythebook.models.values import ClosedModel
 from bythebook.retrieval.neighbours import MAX_NEIGHBOURS, lesson_text
 
 # Retrieved text is data.
@@ -167,25 +168,19 @@ class SearchInput(SearchFilters):
     limit: int = Field(default=5, ge=1, le=MAX_RESULTS)
 
 
-class ContextInput(BaseModel):
-    model_config = ConfigDict(extra="forbid")
-
+class ContextInput(ClosedModel):
     passage_id: Uuid = Field(description="From search_knowledge_base or a source of ask.")
     book_id: str | None = BOOK_ID
     before: int = Field(default=1, ge=0, le=MAX_NEIGHBOURS, description="Passages before it.")
     after: int = Field(default=1, ge=0, le=MAX_NEIGHBOURS, description="Passages after it.")
 
 
-class LessonInput(BaseModel):
-    model_config = ConfigDict(extra="forbid")
-
+class LessonInput(ClosedModel):
     parent_doc_id: Uuid = Field(description="The parent_doc_id of a passage.")
     book_id: str | None = BOOK_ID
 
 
-class AskInput(BaseModel):
-    model_config = ConfigDict(extra="forbid")
-
+class AskInput(ClosedModel):
     question: Question
     book_id: str | None = BOOK_ID
 

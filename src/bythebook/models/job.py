@@ -8,7 +8,7 @@ from typing import Any
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, computed_field, model_validator
 
 from bythebook.models.examples import PIECES
-from bythebook.models.values import IngestionMode, JobStatus
+from bythebook.models.values import ClosedModel, IngestionMode, JobStatus
 
 MAX_NAMED = 50
 
@@ -41,11 +41,9 @@ class FileChanges(BaseModel):
         return ", ".join(f"{count:,} {how}" for count, how in counts if count) or "no change"
 
 
-class IngestionJob(BaseModel):
+class IngestionJob(ClosedModel):
     """An ingest. Skipped files are the unchanged ones and those that could not be read
     (`files_failed`); each of the latter has a warning."""
-
-    model_config = ConfigDict(extra="forbid")
 
     job_id: int
     book_id: str

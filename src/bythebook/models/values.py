@@ -13,7 +13,9 @@ from typing import Annotated, Any, Literal, get_args
 from pydantic import (
     AfterValidator,
     AwareDatetime,
+    BaseModel,
     BeforeValidator,
+    ConfigDict,
     Field,
     StringConstraints,
     WithJsonSchema,
@@ -35,6 +37,18 @@ INGESTION_MODES: tuple[str, ...] = get_args(IngestionMode)
 DEFAULT_PROFICIENCY: ProficiencyLevel = "A2"
 DEFAULT_LAYER: TeachingLayer = "L1"
 DEFAULT_HARDWARE_TIER: HardwareTier = 1
+
+
+class ClosedModel(BaseModel):
+    """A field that it does not have is an error."""
+
+    model_config = ConfigDict(extra="forbid")
+
+
+class FrozenModel(ClosedModel):
+    """Nor does a value change."""
+
+    model_config = ConfigDict(frozen=True)
 
 
 # Language model servers take names of at most 64 characters.

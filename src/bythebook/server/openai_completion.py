@@ -49,19 +49,21 @@ REQUEST_EXAMPLE: dict[str, Any] = {
 MAX_EARLIER = 4000
 
 
-class TextPart(BaseModel):
-    """A piece of a message; only text can be asked."""
+class StrictModel(BaseModel):
+    """What clients send: a number is no text."""
 
     model_config = ConfigDict(strict=True)
+
+
+class TextPart(StrictModel):
+    """A piece of a message; only text can be asked."""
 
     type: Literal["text"]
     text: str
 
 
-class RefusalPart(BaseModel):
+class RefusalPart(StrictModel):
     """A piece of an assistant's message."""
-
-    model_config = ConfigDict(strict=True)
 
     type: Literal["refusal"]
     refusal: str
@@ -70,10 +72,8 @@ class RefusalPart(BaseModel):
 Part = Annotated[TextPart | RefusalPart, Field(discriminator="type")]
 
 
-class Message(BaseModel):
+class Message(StrictModel):
     """A message of the conversation. Only those of `user` and `assistant` are read."""
-
-    model_config = ConfigDict(strict=True)
 
     role: Literal["system", "developer", "user", "assistant", "tool", "function"]
     content: str | list[Part] | None = None
@@ -91,26 +91,22 @@ class Message(BaseModel):
 MAX_MODEL = 109
 
 
-class StreamOptions(BaseModel):
-    model_config = ConfigDict(strict=True)
-
+class StreamOptions(StrictModel):
     include_usage: bool | None = Field(
         default=None, description="Send a last chunk with the tokens used."
     )
 
 
-class TextFormat(BaseModel):
-    model_config = ConfigDict(strict=True)
-
+class TextFormat(StrictModel):
     type: Literal["text"]
 
 
-class CompletionRequest(BaseModel):
+class CompletionRequest(StrictModel):
     """A conversation with a book. The last message of the user is the question, and earlier ones
     are its history; system messages are ignored, and so are fields that are not known here. Those
     that clients send out of habit must be of the right type, and change nothing."""
 
-    model_config = ConfigDict(strict=True, json_schema_extra={"example": REQUEST_EXAMPLE})
+    model_config = ConfigDict(json_schema_extra={"example": REQUEST_EXAMPLE})
 
     model: str = Field(
         min_length=1,
