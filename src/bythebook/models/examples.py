@@ -9,7 +9,7 @@ from typing import Any
 
 Json = dict[str, Any]
 
-PIECES: dict[str, Json] = json.loads(
+PIECES: Json = json.loads(
     (resources.files("bythebook.models") / "examples.json").read_text("utf-8")
 )
 _CITATION, _CALL, _PASSAGE = PIECES["citation"], PIECES["tool_call"], PIECES["passage"]

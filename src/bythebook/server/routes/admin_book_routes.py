@@ -13,6 +13,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 from bythebook.errors import BookNotFound, BusyError, InputError, NotAllowed
 from bythebook.fetching.address import Repository, Site, stored_address
 from bythebook.models.chunk import BookInfo
+from bythebook.models.examples import PIECES, example
 from bythebook.models.job import FileChanges, IngestionJob
 from bythebook.models.values import BOOK_ID
 from bythebook.reading.slugs import humanise
@@ -86,15 +87,7 @@ class ManagedBooks(BaseModel):
 class NewBook(BaseModel):
     """Files that were uploaded under an id, or the address of a web site or git repository."""
 
-    model_config = ConfigDict(
-        extra="forbid",
-        json_schema_extra={
-            "examples": [
-                {"book_id": "linear-algebra", "title": "Linear Algebra"},
-                {"address": "https://book.example/docs/"},
-            ]
-        },
-    )
+    model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": PIECES["new_book"]})
 
     book_id: str | None = Field(
         default=None, pattern=BOOK_ID, description="Chosen by itself for an address."
@@ -126,16 +119,7 @@ class Uploaded(BaseModel):
 class BookPage(BaseModel):
     """A page of a book: a file, or what was fetched from an address."""
 
-    model_config = ConfigDict(
-        json_schema_extra={
-            "example": {
-                "page": "part-1/vectors.md",
-                "title": "Vectors",
-                "url": "https://book.example/docs/part-1/vectors",
-                "passages": 12,
-            }
-        }
-    )
+    model_config = ConfigDict(json_schema_extra=example("book_page"))
 
     page: str
     title: str

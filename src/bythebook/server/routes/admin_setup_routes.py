@@ -56,11 +56,7 @@ class ModelChoice(BaseModel):
     model_config = ConfigDict(
         extra="forbid",
         hide_input_in_errors=True,
-        json_schema_extra={
-            "examples": [
-                {"address": "https://api.openai.com/v1", "model": "gpt-4o-mini", "key": "sk-…"}
-            ]
-        },
+        json_schema_extra={"examples": PIECES["model_choice"]},
     )
 
     address: str = Field(min_length=1, max_length=500)
@@ -95,16 +91,7 @@ class ModelTest(BaseModel):
 class NewKey(BaseModel):
     """A publishable key: it may only chat, about these books, from pages of these sites."""
 
-    model_config = ConfigDict(
-        extra="forbid",
-        json_schema_extra={
-            "example": {
-                "name": "docs-site",
-                "books": ["physics"],
-                "origins": ["https://docs.example.org"],
-            }
-        },
-    )
+    model_config = ConfigDict(extra="forbid", json_schema_extra=example("new_key"))
 
     name: str = Field(min_length=1, max_length=100, description="Who or what will use it.")
     books: list[str] = Field(min_length=1, max_length=100)

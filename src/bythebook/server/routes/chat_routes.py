@@ -20,7 +20,7 @@ from bythebook.models.chat_messages import (
     ChatResponse,
 )
 from bythebook.models.conversation import Conversation, ConversationState, ConversationThread
-from bythebook.models.examples import AGENT, CHAT, HISTORY, PIECES, STATE, answers
+from bythebook.models.examples import AGENT, CHAT, HISTORY, PIECES, STATE, answers, example
 from bythebook.models.values import UtcDatetime, Uuid4
 from bythebook.server.auth import Chatter, Serving
 from bythebook.server.caller import Caller
@@ -57,17 +57,7 @@ ABOUT_EVENTS = "\n".join(
 class Feedback(BaseModel):
     """Whether an answer was good, and why."""
 
-    model_config = ConfigDict(
-        extra="forbid",
-        strict=True,
-        json_schema_extra={
-            "example": {
-                "answer_id": "0e7af4fc-402a-4ff6-b393-8d5ff9503a3a",
-                "rating": "down",
-                "reason": "It is about version 1.",
-            }
-        },
-    )
+    model_config = ConfigDict(extra="forbid", strict=True, json_schema_extra=example("feedback"))
 
     answer_id: Uuid4 = Field(description="The answer_id of a chat response.")
     rating: Rating
