@@ -19,7 +19,7 @@ from bythebook.agent import events
 from bythebook.agent.events import AgentState
 from bythebook.cli.commands import app
 from bythebook.models.chat_messages import ChatResponse
-from bythebook.server.metrics import Metrics
+from bythebook.server.prometheus import Metrics
 from bythebook.server.sse import EVENTS
 from bythebook.settings import Settings
 from bythebook.tracing import Attributes, sent_name

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+from collections import Counter
 from pathlib import Path
 
 import bythebook
@@ -76,6 +77,11 @@ def test_every_file_is_short() -> None:
     assert not long
 
 
+def test_no_two_modules_have_one_name() -> None:
+    names = Counter(file.stem for file in PACKAGE.rglob("*.py") if not file.stem.startswith("__"))
+    assert [name for name, count in names.items() if count > 1] == []
+
+
 # Modules below database/ may use SQL, and those that own a table or copy whole ones.
 SQL_OWNERS = {
     "database",
@@ -87,7 +93,6 @@ SQL_OWNERS = {
     "moving/migration",
     "moving/restore",
     "questions",
-    "server/routes/admin_book_routes",
     "server/webhook",
     "sources",
     "threads",

@@ -9,7 +9,7 @@ from typing import Any
 import yaml
 
 from bythebook.server.app import make_app
-from bythebook.server.metrics import Metrics
+from bythebook.server.prometheus import Metrics
 from bythebook.settings import Settings
 
 EXAMPLES = Path(__file__).parents[2] / "examples"

@@ -11,13 +11,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bythebook.gaps import COLUMNS, as_csv
-from bythebook.models.asked_question import GAPS, Gap
+from bythebook.models.asked_question import Gap
+from bythebook.models.examples import PIECES
 
 text = st.text(st.characters(codec="utf-8", exclude_characters="\0"))
 
 
 def gap(**fields: Any) -> Gap:
-    return Gap.model_validate({**GAPS["gaps"][0], **fields})
+    return Gap.model_validate({**PIECES["gaps"]["gaps"][0], **fields})
 
 
 def read(written: str) -> list[dict[str, str]]:

@@ -28,8 +28,8 @@ from bythebook.server.caller import Caller
 from bythebook.server.catalog_cache import CatalogCache
 from bythebook.server.conversations import Conversations
 from bythebook.server.ingest_worker import IngestWorker
-from bythebook.server.metrics import Metrics
 from bythebook.server.platforms.chats import Chats, Platforms
+from bythebook.server.prometheus import Metrics
 from bythebook.server.rate import RateLimits
 from bythebook.server.routes.operation_routes import info
 from bythebook.server.service import Service

@@ -13,9 +13,10 @@ from prometheus_client.parser import text_string_to_metric_families
 from starlette.types import Receive, Scope, Send
 
 from bythebook.models.answer import Answer
-from bythebook.models.service_health import HEALTH_EXAMPLE, Dependency, Health
+from bythebook.models.examples import PIECES
+from bythebook.models.service_health import Dependency, Health
 from bythebook.retrieval.calibration import assess
-from bythebook.server.metrics import Metrics, route_of
+from bythebook.server.prometheus import Metrics, route_of
 from models.samples import tool_call
 
 ANSWER = Answer(
@@ -127,7 +128,7 @@ def test_steps_are_timed_and_what_has_its_own_figure_is_not() -> None:
 
 def test_a_dependency_is_up_down_or_not_there() -> None:
     metrics = Metrics()
-    health = Health.model_validate(HEALTH_EXAMPLE)
+    health = Health.model_validate(PIECES["health"])
     one = Dependency(status="ok")
     told = {"index": one, "database": Dependency(status="down")}
     unused = {"language_model": Dependency(status="not used")}

@@ -13,10 +13,10 @@ from sqlalchemy import insert, select
 
 from bythebook.database.engine import open_database
 from bythebook.database.tables import books, files
+from bythebook.models import examples
 from bythebook.models.chat_messages import AgentResponse, ChatResponse
 from bythebook.models.conversation import ConversationThread
 from bythebook.models.search_messages import ContextResponse, LessonResponse, SearchResponse
-from bythebook.server import examples, openai_completion
 from bythebook.server.app import make_app
 from bythebook.server.openai_completion import ChatCompletion
 from bythebook.server.routes.chat_routes import SessionSummary
@@ -27,13 +27,13 @@ from server.running import Running, running
 
 EXAMPLES: dict[type[BaseModel], dict[str, Any]] = {
     AgentResponse: examples.AGENT,
-    ChatCompletion: openai_completion.EXAMPLE,
+    ChatCompletion: examples.PIECES["completion"],
     ChatResponse: examples.CHAT,
     ContextResponse: examples.CONTEXT,
     ConversationThread: examples.HISTORY,
     LessonResponse: examples.WHOLE_LESSON,
     SearchResponse: examples.SEARCH,
-    SessionSummary: examples.SUMMARY,
+    SessionSummary: examples.PIECES["summary"],
 }
 # A filter that names nothing in the book is an error by contract, which no schema can say.
 LEFT_OUT = "positive_data_acceptance"

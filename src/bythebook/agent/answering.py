@@ -199,7 +199,7 @@ class Answering:
             tool_calls=tuple(state.calls),
             removed=len(removed),
             quoted=self._quoted,
-            notes=tuple(self._notes(refused, len(removed), status)),
+            notes=tuple(self._notes(refused, len(removed))),
             next_step=next_step,
             nearest=state.nearest if refused else (),
         )
@@ -224,7 +224,7 @@ class Answering:
         label = re.sub(r"([\\\[\]`*_<>])", r"\\\1", next_step.text)
         return f"{refusal}\n\n[{label}]({next_step.url})"
 
-    def _notes(self, refused: bool, removed: int, status: Status) -> list[str]:
+    def _notes(self, refused: bool, removed: int) -> list[str]:
         asked = self._state.asked
         notes: list[str] = []
         if self._state.on_page and not refused:

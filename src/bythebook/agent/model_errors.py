@@ -17,6 +17,7 @@ from openai import APIConnectionError, APIError, APIStatusError
 
 from bythebook.agent.scheduling import OutOfTime
 from bythebook.errors import ModelError
+from bythebook.models.values import retry_after
 
 QUOTE_INSTEAD = "or set BYTHEBOOK_ANSWERER=built-in to have the book quoted instead."
 # An answer that is not HTTP surfaces as the second, a stream that is not what it should be as one
@@ -139,8 +140,7 @@ def asked_pause(problem: Exception) -> float:
     """The seconds a server asked to wait, in `Retry-After`."""
     if not isinstance(problem, APIStatusError):
         return 0.0
-    value = problem.response.headers.get("retry-after", "")
-    return float(value) if value.replace(".", "", 1).isdigit() else 0.0
+    return retry_after(problem.response.headers.get("retry-after")) or 0.0
 
 
 def _causes(problem: BaseException | None) -> Iterator[BaseException]:

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-import math
 from abc import ABC, abstractmethod
 from array import array
 from collections.abc import Awaitable, Callable, Iterator, Sequence
-from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import httpx
@@ -19,6 +16,7 @@ from pydantic import SecretStr
 from bythebook.embedding.embedder import Recent
 from bythebook.embedding.onnx_model import encodable
 from bythebook.errors import ConfigurationError, EmbeddingError
+from bythebook.models.values import retry_after
 from bythebook.settings import Settings
 
 if TYPE_CHECKING:
@@ -179,7 +177,12 @@ class RemoteEmbedder(ABC):
                     status = response.status_code
                     raise self._failed(f"failed with status {status}", attempts)
             if pause is not None:
-                await self._sleep(max(pause, _retry_after(response)))
+                asked = (
+                    retry_after(response.headers.get("retry-after"))
+                    if response is not None
+                    else None
+                )
+                await self._sleep(max(pause, min(asked or 0.0, LONGEST_PAUSE)))
         raise AssertionError("the last attempt returns or raises")
 
     def _raise_if_final(self, response: httpx.Response) -> None:
@@ -230,19 +233,6 @@ def _sendable(text: str) -> str:
     if not text.strip():
         return "."
     return encodable(text).encode()[:BYTES_PER_TEXT].decode(errors="ignore")
-
-
-def _retry_after(response: httpx.Response | None) -> float:
-    """Seconds the service asks to wait, as a number or a date; 0 when it doesn't say."""
-    value = response.headers.get("retry-after", "") if response is not None else ""
-    try:
-        seconds = float(value)
-    except ValueError:
-        try:
-            seconds = (parsedate_to_datetime(value) - datetime.now(UTC)).total_seconds()
-        except (ValueError, TypeError):
-            return 0.0
-    return min(max(seconds, 0.0), LONGEST_PAUSE) if math.isfinite(seconds) else 0.0
 
 
 class OpenAIEmbedder(RemoteEmbedder):

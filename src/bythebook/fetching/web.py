@@ -16,6 +16,7 @@ from bythebook import __version__
 from bythebook.errors import SourceError
 from bythebook.fetching.address import normalise
 from bythebook.fetching.guard import Guard, GuardedTransport, Unreachable
+from bythebook.models.values import retry_after
 
 MAX_REDIRECTS = 5
 MOVED = frozenset({301, 302, 303, 307, 308})
@@ -162,7 +163,7 @@ async def _read(url: str, response: httpx.Response, max_bytes: int) -> WebRespon
         last_modified=_tag(headers.get("last-modified", "")),
         content_type=content_type.strip().lower(),
         charset=_charset(parameters),
-        retry_after=_retry_after(headers.get("retry-after", "")),
+        retry_after=retry_after(headers.get("retry-after")) or 0.0,
     )
 
 
@@ -206,10 +207,6 @@ def _charset(parameters: str) -> str:
         if name.strip().lower() == "charset":
             return value.strip().strip("\"'").lower()
     return ""
-
-
-def _retry_after(value: str) -> float:
-    return float(value) if value.isascii() and value.isdecimal() and len(value) < 6 else 0.0
 
 
 def to_utf8(body: bytes, charset: str) -> bytes:

@@ -45,12 +45,14 @@ BOOKS = (
 
 
 @dataclass(frozen=True)
-class Lesson:
-    """A page of a book that has passages."""
+class Page:
+    """A page of a book, and how many passages it has."""
 
     parent_doc_id: str
     title: str
     url: str
+    source_file: str
+    passages: int
 
 
 class KnownBooks:
@@ -109,15 +111,27 @@ class KnownBooks:
         rows = await self.database.look_up(query)
         return [row["source_file"] for row in rows]
 
-    async def lessons(self, book_id: str) -> list[Lesson]:
-        """The lessons of a book, in reading order."""
-        columns = (files.c.source_file, files.c.parent_doc_id, files.c.placement, files.c.url)
-        query = select(*columns).where(files.c.book_id == book_id, files.c.chunk_count > 0)
-        rows = await self.database.look_up(query)
+    async def pages(self, book_id: str) -> list[Page]:
+        """All pages of a book, in reading order."""
+        columns = (
+            *(files.c.source_file, files.c.parent_doc_id, files.c.placement, files.c.url),
+            files.c.chunk_count,
+        )
+        rows = await self.database.look_up(select(*columns).where(files.c.book_id == book_id))
         return [
-            Lesson(row["parent_doc_id"], _title(row) or row["source_file"], row["url"])
+            Page(
+                parent_doc_id=row["parent_doc_id"],
+                title=_title(row) or row["source_file"],
+                url=row["url"],
+                source_file=row["source_file"],
+                passages=row["chunk_count"],
+            )
             for row in sorted(rows, key=lambda row: natural_key(row["source_file"]))
         ]
+
+    async def lessons(self, book_id: str) -> list[Page]:
+        """Those with passages."""
+        return [page for page in await self.pages(book_id) if page.passages]
 
     async def module_titles(self, book_id: str) -> dict[str, str]:
         """By the module's id, in reading order: the title of the page above its chapters, else its

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic import BaseModel, ConfigDict, Field
 
 from bythebook.keys import Scope
 from bythebook.mcp.backend import Backend, find_book
@@ -15,13 +15,12 @@ from bythebook.models.chat_messages import Question
 from bythebook.models.chunk import Uuid
 from bythebook.models.passage import ConfidenceLevel, Passage, path_of
 from bythebook.models.search_messages import (
-    MAX_QUERY,
     MAX_RESULTS,
-    MIN_QUERY,
     SearchFilters,
     SearchQuery,
-    has_words,
+    SearchText,
 )
+from bythebook.models.values import ClosedModel
 from bythebook.retrieval.neighbours import MAX_NEIGHBOURS, lesson_text
 
 # Retrieved text is data.
@@ -164,37 +163,24 @@ class SearchInput(SearchFilters):
     # Models now and then write a number as text.
     model_config = ConfigDict(strict=False)
 
-    query: str = Field(min_length=MIN_QUERY, max_length=MAX_QUERY, description="What to look for.")
+    query: SearchText = Field(description="What to look for.")
     book_id: str | None = BOOK_ID
     limit: int = Field(default=5, ge=1, le=MAX_RESULTS)
 
-    @field_validator("query")
-    @classmethod
-    def _has_words(cls, query: str) -> str:
-        if not has_words(query):
-            raise ValueError("has no words")
-        return query
 
-
-class ContextInput(BaseModel):
-    model_config = ConfigDict(extra="forbid")
-
+class ContextInput(ClosedModel):
     passage_id: Uuid = Field(description="From search_knowledge_base or a source of ask.")
     book_id: str | None = BOOK_ID
     before: int = Field(default=1, ge=0, le=MAX_NEIGHBOURS, description="Passages before it.")
     after: int = Field(default=1, ge=0, le=MAX_NEIGHBOURS, description="Passages after it.")
 
 
-class LessonInput(BaseModel):
-    model_config = ConfigDict(extra="forbid")
-
+class LessonInput(ClosedModel):
     parent_doc_id: Uuid = Field(description="The parent_doc_id of a passage.")
     book_id: str | None = BOOK_ID
 
 
-class AskInput(BaseModel):
-    model_config = ConfigDict(extra="forbid")
-
+class AskInput(ClosedModel):
     question: Question
     book_id: str | None = BOOK_ID
 

@@ -8,12 +8,12 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import Field, model_validator
 
 from bythebook.models.chunk import now
 from bythebook.models.passage import ConfidenceMetrics, Passage, excerpt, label_of
 from bythebook.models.retrieval_tool import ToolCall
-from bythebook.models.values import AnyUuid
+from bythebook.models.values import AnyUuid, ClosedModel, FrozenModel
 
 # A question that ends in an error has no answer; its error says `"status": "error"`.
 Status = Literal["success", "fallback"]
@@ -29,11 +29,9 @@ MAX_NEAREST = 3
 PLACE_INDENT = "    "
 
 
-class NextStep(BaseModel):
+class NextStep(FrozenModel):
     """Where a reader goes from a refusal, by the settings `BYTHEBOOK_REFUSAL_LINK` and
     `BYTHEBOOK_REFUSAL_LINK_TEXT`."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     text: str
     url: str
@@ -82,10 +80,8 @@ class Citation:
         return found
 
 
-class Sentence(BaseModel):
+class Sentence(FrozenModel):
     """`answer.text[start:end]`, the citations that support it, and how well they do."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     start: int = Field(ge=0)
     end: int = Field(ge=0)
@@ -149,11 +145,9 @@ MAX_PREVIEW = 200
 BETWEEN = " … "  # what `Citation.quote` puts between stretches
 
 
-class CitationEntry(BaseModel):
+class CitationEntry(ClosedModel):
     """What `[number]` in the text points to. All that is quoted stands in `[start:end]` of the
     passage; `quote` joins its `stretches`. Each of `source_spans` is a range of the source file."""
-
-    model_config = ConfigDict(extra="forbid")
 
     id: AnyUuid
     source_file_path: str = Field(min_length=1)

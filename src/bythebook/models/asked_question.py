@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal, get_args
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
+from bythebook.models.examples import PIECES, example
 from bythebook.models.passage import ConfidenceLevel
 from bythebook.models.values import UtcDatetime, Uuid4
 
@@ -19,37 +20,6 @@ GapChoice = Literal["refused", "low", "down"]
 Rating = Literal["up", "down"]
 
 MAX_REASON = 500
-
-QUESTION: dict[str, Any] = {
-    "answer_id": "0e7af4fc-402a-4ff6-b393-8d5ff9503a3a",
-    "asked_at": "2026-11-15T09:17:55.412000Z",
-    "book_id": "physical-ai-robotics",
-    "question": "How do I bake bread?",
-    "outcome": "refused",
-    "confidence": 0.0,
-    "confidence_level": "insufficient",
-    "nearest": [
-        {
-            "title": "Grasping Objects › Closing the gripper",
-            "url": "https://physical-ai.example/docs/grasping-objects#closing-the-gripper",
-        }
-    ],
-    "model": "built-in (quotes the book)",
-    "milliseconds": 41,
-    "rating": "down",
-    "reason": "I am hungry.",
-    "metadata": {"user_id": "user123"},
-}
-USAGE: dict[str, Any] = {
-    "days": [
-        {"day": "2026-11-14", "questions": 0, "answered": 0, "refused": 0, "failed": 0},
-        {"day": "2026-11-15", "questions": 12, "answered": 9, "refused": 2, "failed": 1},
-    ],
-    "totals": {"questions": 12, "answered": 9, "refused": 2, "failed": 1},
-    "feedback": {"up": 4, "down": 1},
-    "p50_ms": 180,
-    "p95_ms": 420,
-}
 
 
 class SectionLink(BaseModel):
@@ -97,7 +67,9 @@ class AskedQuestion(QuestionEntry):
 class QuestionList(BaseModel):
     """Questions, newest first."""
 
-    model_config = ConfigDict(json_schema_extra={"example": {"items": [QUESTION], "next": None}})
+    model_config = ConfigDict(
+        json_schema_extra={"example": {"items": [PIECES["question"]], "next": None}}
+    )
 
     items: list[QuestionEntry]
     next: str | None = Field(description="Send it as `before` to get older ones; null at the end.")
@@ -132,7 +104,7 @@ class FeedbackCounts(BaseModel):
 class Usage(BaseModel):
     """What was asked on the last days, oldest first; days without a question too."""
 
-    model_config = ConfigDict(json_schema_extra={"example": USAGE})
+    model_config = ConfigDict(json_schema_extra=example("usage"))
 
     days: list[DayCounts]
     totals: Counts
@@ -143,30 +115,6 @@ class Usage(BaseModel):
 
 MAX_WORDINGS = 10
 MAX_REASONS = 10
-
-GAPS: dict[str, Any] = {
-    "days": 30,
-    "questions": 9,
-    "groups": 1,
-    "left_out": 0,
-    "gaps": [
-        {
-            "question": "How do I bake bread?",
-            "wordings": ["baking a loaf of bread", "Is there a recipe for bread?"],
-            "different": 3,
-            "book_id": QUESTION["book_id"],
-            "asked": 9,
-            "sessions": 7,
-            "refused": 8,
-            "low": 1,
-            "nearest": QUESTION["nearest"][0],
-            "up": 0,
-            "down": 2,
-            "reasons": ["I am hungry."],
-            "last_asked": QUESTION["asked_at"],
-        }
-    ],
-}
 
 
 class Gap(BaseModel):
@@ -196,7 +144,7 @@ class Gap(BaseModel):
 class GapReport(BaseModel):
     """Gaps, most asked first."""
 
-    model_config = ConfigDict(json_schema_extra={"example": GAPS})
+    model_config = ConfigDict(json_schema_extra=example("gaps"))
 
     days: int = Field(ge=0, description="How far back it looks; never beyond what is kept.")
     questions: int = Field(ge=0, description="Questions in that time that were chosen.")

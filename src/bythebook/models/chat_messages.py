@@ -41,6 +41,7 @@ from bythebook.models.search_messages import SearchFilters
 from bythebook.models.values import (
     MAX_QUESTION,
     AnyUuid,
+    ClosedModel,
     IsoMoment,
     Uuid4,
     WrittenMoment,
@@ -157,10 +158,8 @@ class ChatRequest(BaseModel):
         return {} if given is None else given
 
 
-class Source(BaseModel):
+class Source(ClosedModel):
     """A cited passage, shortened for display around what was quoted."""
-
-    model_config = ConfigDict(extra="forbid")
 
     chunk_text: str = Field(min_length=1, max_length=MAX_SOURCE_TEXT)
     similarity_score: float = Field(ge=0, le=1)
@@ -182,10 +181,8 @@ class Source(BaseModel):
         )
 
 
-class NearSection(BaseModel):
+class NearSection(ClosedModel):
     """A section near a question that was refused. It does not answer the question."""
-
-    model_config = ConfigDict(extra="forbid")
 
     title: str
     section: str | None
@@ -205,15 +202,13 @@ class NearSection(BaseModel):
         )
 
 
-class ChatResponse(BaseModel):
+class ChatResponse(ClosedModel):
     """The answer with its sources and confidence, then how it was made.
 
     `should_answer` is the decision before anybody wrote: it always follows from `metrics`.
     `refused` says what became of it: it is also true when retrieval was good enough and yet no
     sentence could be verified. `sources[n - 1]` is the passage `[n]` points to.
     """
-
-    model_config = ConfigDict(extra="forbid")
 
     response: str = Field(min_length=1)
     confidence: float = Field(ge=0, le=1)
@@ -351,10 +346,8 @@ class AgentQuestion(ChatRequest):
     message: AgentMessage = Field(validation_alias=MESSAGE_OR_TEXT)
 
 
-class AgentResponse(BaseModel):
+class AgentResponse(ClosedModel):
     """The answer to one request."""
-
-    model_config = ConfigDict(extra="forbid")
 
     id: AnyUuid = Field(default_factory=new_id)
     request_id: AnyUuid

@@ -14,6 +14,7 @@ from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, StringConstrai
 from bythebook.models.values import (
     DEFAULT_LAYER,
     DEFAULT_PROFICIENCY,
+    ClosedModel,
     HardwareTier,
     ProficiencyLevel,
     TeachingLayer,
@@ -104,10 +105,8 @@ class SectionStart(BaseModel):
     url: str
 
 
-class DocumentMetadata(BaseModel):
+class DocumentMetadata(ClosedModel):
     """Where a chunk stands in the book, for whom it is, and how it was made."""
-
-    model_config = ConfigDict(extra="forbid")
 
     book_id: str = Field(min_length=1)
     module: str = Field(min_length=1)
@@ -182,10 +181,8 @@ class DocumentMetadata(BaseModel):
         return next((one for one in reversed(self.section_starts) if one.at <= offset), None)
 
 
-class DocumentChunk(BaseModel):
+class DocumentChunk(ClosedModel):
     """A passage of the book: `text` is the book's own, `metadata` says where it is from."""
-
-    model_config = ConfigDict(extra="forbid")
 
     id: Uuid
     text: str = Field(min_length=MIN_TEXT)

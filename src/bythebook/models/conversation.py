@@ -8,13 +8,13 @@ from datetime import datetime
 from itertools import pairwise
 from typing import Any, Literal, Self
 
-from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, model_validator
+from pydantic import AwareDatetime, Field, model_validator
 
 from bythebook.models.answer import Answer, CitationEntry
 from bythebook.models.chunk import now
 from bythebook.models.passage import shortened
 from bythebook.models.retrieval_tool import ToolCall
-from bythebook.models.values import AnyUuid, UtcDatetime, Uuid4, new_id
+from bythebook.models.values import AnyUuid, ClosedModel, FrozenModel, UtcDatetime, Uuid4, new_id
 
 MAX_SUMMARY = 200
 # Room for places; the rest is for what was asked last.
@@ -147,11 +147,9 @@ MAX_LIVE_MESSAGES = 50
 MAX_LIVE_TURNS = MAX_LIVE_MESSAGES // 2
 
 
-class ThreadMessage(BaseModel):
+class ThreadMessage(FrozenModel):
     """A message; what goes with an answer: `sources[0]` names what `[1]` points to,
     `citations` say where it stands. Only an answer has a confidence and these."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     role: Literal["user", "assistant"]
     content: str = Field(min_length=1)
@@ -179,11 +177,9 @@ class ThreadMessage(BaseModel):
         return self
 
 
-class ConversationThread(BaseModel):
+class ConversationThread(ClosedModel):
     """The live messages of a conversation, oldest first. It begins with a question: what moves to
     the archive moves in whole exchanges."""
-
-    model_config = ConfigDict(extra="forbid")
 
     thread_id: Uuid4 = Field(default_factory=new_id)
     messages: list[ThreadMessage] = Field(default_factory=list, max_length=MAX_LIVE_MESSAGES)
@@ -264,21 +260,17 @@ def _turn(question: ThreadMessage, answer: ThreadMessage) -> Turn:
     )
 
 
-class Message(BaseModel):
+class Message(FrozenModel):
     """A message; a service for chat completions takes its `role` and `content` as they are."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     role: Literal["system", "user", "assistant"]
     content: str = Field(min_length=1)
     timestamp: AwareDatetime
 
 
-class ConversationState(BaseModel):
+class ConversationState(ClosedModel):
     """The rules of the agent, then questions and answers in turns, and the searches made for them.
     What a search returned is not kept: every turn searches anew and cites only that."""
-
-    model_config = ConfigDict(extra="forbid")
 
     session_id: AnyUuid
     model: str = Field(description="Who wrote the last answer.")

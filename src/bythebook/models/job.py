@@ -7,7 +7,8 @@ from typing import Any
 
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, computed_field, model_validator
 
-from bythebook.models.values import IngestionMode, JobStatus
+from bythebook.models.examples import PIECES
+from bythebook.models.values import ClosedModel, IngestionMode, JobStatus
 
 MAX_NAMED = 50
 
@@ -40,11 +41,9 @@ class FileChanges(BaseModel):
         return ", ".join(f"{count:,} {how}" for count, how in counts if count) or "no change"
 
 
-class IngestionJob(BaseModel):
+class IngestionJob(ClosedModel):
     """An ingest. Skipped files are the unchanged ones and those that could not be read
     (`files_failed`); each of the latter has a warning."""
-
-    model_config = ConfigDict(extra="forbid")
 
     job_id: int
     book_id: str
@@ -142,24 +141,7 @@ class IngestionState(BaseModel):
 class BookChanges(BaseModel):
     """The files of a book, compared with what the index has of them."""
 
-    model_config = ConfigDict(
-        json_schema_extra={
-            "examples": [
-                {
-                    "book_id": "physical-ai-robotics",
-                    "new": ["module-1/chapter-2/03-services.md"],
-                    "modified": ["module-1/chapter-1/01-nodes.md"],
-                    "moved": [],
-                    "deleted": [],
-                    "failed": [],
-                    "unchanged": 41,
-                    "chunks_to_delete": 6,
-                    "warnings": [],
-                    "up_to_date": False,
-                }
-            ]
-        }
-    )
+    model_config = ConfigDict(json_schema_extra={"examples": [PIECES["book_changes"]]})
 
     book_id: str
     new: list[str]

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import Field, model_validator
 
 from bythebook.models.chunk import WORD, DocumentChunk, DocumentMetadata
+from bythebook.models.values import FrozenModel
 
 CUT = "…"
 
@@ -143,10 +144,8 @@ def level_of(average: float, passages: int) -> ConfidenceLevel:
     return "insufficient"
 
 
-class ConfidenceMetrics(BaseModel):
+class ConfidenceMetrics(FrozenModel):
     """All on calibrated scores; level and decision follow from the others."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     average_similarity: float = Field(ge=0, le=1)
     min_similarity: float = Field(ge=0, le=1)

@@ -9,8 +9,6 @@ from typing import Annotated, Any, Self
 
 from pydantic import (
     AwareDatetime,
-    BaseModel,
-    ConfigDict,
     Field,
     StringConstraints,
     field_validator,
@@ -19,7 +17,7 @@ from pydantic import (
 
 from bythebook.models.passage import Passage
 from bythebook.models.search_messages import MAX_RESULTS, MIN_QUERY, SearchFilters
-from bythebook.models.values import ToolName
+from bythebook.models.values import ClosedModel, FrozenModel, ToolName
 
 DEFAULT_TOOL_NAME = "search_textbook"
 DEFAULT_TOP_K = 5
@@ -29,10 +27,8 @@ DESCRIPTION = (
 )
 
 
-class RetrievalTool(BaseModel):
+class RetrievalTool(ClosedModel):
     """The tool: what the model may call to read the book."""
-
-    model_config = ConfigDict(extra="forbid")
 
     name: ToolName = DEFAULT_TOOL_NAME
     description: str = Field(default=DESCRIPTION, min_length=1)
@@ -51,11 +47,9 @@ class RetrievalTool(BaseModel):
         return {"type": "function", "function": self.model_dump()}
 
 
-class SearchArguments(BaseModel):
+class SearchArguments(ClosedModel):
     """What the model gave the tool; what it left out is as the question's asker has it. An unknown
     argument is an error, never ignored."""
-
-    model_config = ConfigDict(extra="forbid")
 
     query: Annotated[
         str, StringConstraints(strip_whitespace=True, min_length=MIN_QUERY, max_length=2000)
@@ -121,10 +115,8 @@ def _plain(schema: dict[str, Any]) -> dict[str, Any]:
     return {key: merged[key] for key in merged if key not in ("anyOf", "title", "default")}
 
 
-class ToolCall(BaseModel):
+class ToolCall(FrozenModel):
     """One search made for an answer: what it went by, what came of it, and what went wrong."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     tool_name: ToolName
     query: str
@@ -148,10 +140,8 @@ class ToolCall(BaseModel):
 DECIMALS = 3
 
 
-class ToolResult(BaseModel):
+class ToolResult(ClosedModel):
     """One passage, with what a language model can use of it."""
-
-    model_config = ConfigDict(extra="forbid")
 
     cite: int = Field(ge=1, description="The number to cite the passage by.")
     chunk_text: str = Field(min_length=1)
@@ -162,10 +152,8 @@ class ToolResult(BaseModel):
     rank: int = Field(ge=1)
 
 
-class ToolResponse(BaseModel):
+class ToolResponse(ClosedModel):
     """Passages, best first, or why there are none."""
-
-    model_config = ConfigDict(extra="forbid")
 
     results: list[ToolResult]
     total_results: int = Field(ge=0)

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Self
+from typing import Annotated, Any, Self
 
 from pydantic import (
+    AfterValidator,
     AliasChoices,
     BaseModel,
     ConfigDict,
     Field,
     computed_field,
-    field_validator,
     model_validator,
 )
 
@@ -34,6 +34,17 @@ MAX_NUMBER = 1_000_000
 def has_words(text: str) -> bool:
     """Whether there is anything in it that a search can look for."""
     return any(character.isalnum() for character in text)
+
+
+def _searchable(text: str) -> str:
+    if not has_words(text):
+        raise ValueError("has no words")
+    return text
+
+
+SearchText = Annotated[
+    str, Field(min_length=MIN_QUERY, max_length=MAX_QUERY), AfterValidator(_searchable)
+]
 
 
 class SearchFilters(BaseModel):
@@ -71,11 +82,8 @@ class SearchQuery(SearchFilters):
         json_schema_extra={"example": {"text": "message types", "limit": 3}},
     )
 
-    text: str = Field(
-        min_length=MIN_QUERY,
-        max_length=MAX_QUERY,
-        validation_alias=AliasChoices("text", "message"),  # as a chat calls it
-    )
+    # A chat calls it its message.
+    text: SearchText = Field(validation_alias=AliasChoices("text", "message"))
     book_id: str = Field(
         default="physical-ai-robotics",
         description="Default over HTTP: the only book, or the configured one.",
@@ -88,13 +96,6 @@ class SearchQuery(SearchFilters):
         """Where to look, without what to look for."""
         chosen = self.model_dump(include=set(SearchFilters.model_fields))
         return SearchFilters.model_validate(chosen)
-
-    @field_validator("text")
-    @classmethod
-    def _has_words(cls, text: str) -> str:
-        if not has_words(text):
-            raise ValueError("has no words")
-        return text
 
 
 class PassageEntry(BaseModel):

@@ -4,60 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Awaitable
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from bythebook.errors import BookError
+from bythebook.models.examples import example
 from bythebook.models.values import IsoMoment, UtcDatetime
-
-HEALTH_EXAMPLE: dict[str, Any] = {
-    "status": "degraded",
-    "version": "0.1.0",
-    "uptime_seconds": 86400,
-    "timestamp": "2026-11-15T09:30:00.000Z",
-    "dependencies": {
-        "database": {"status": "ok", "latency_ms": 0.8},
-        "index": {"status": "ok", "latency_ms": 1.2},
-        "embedder": {"status": "ok", "latency_ms": 9.4},
-        "language_model": {
-            "status": "down",
-            "latency_ms": 3.1,
-            "message": "The language model at OPENAI_BASE_URL can't be reached.",
-        },
-        "rate_limits": {"status": "ok", "latency_ms": 0.1},
-        "worker": {"status": "ok", "latency_ms": 0.1},
-    },
-}
-INFO_EXAMPLE: dict[str, Any] = {
-    "name": "bythebook",
-    "version": "0.1.0",
-    "books": [
-        {
-            "book_id": "tide-handbook",
-            "title": "The Tide Handbook",
-            "language": "en",
-            "total_chunks": 120,
-            "total_files": 14,
-            "base_url": "https://tides.example.org",
-            "updated_at": "2026-11-15T08:00:00Z",
-        }
-    ],
-    "answerer": "language model",
-    "model": "gpt-4o-mini",
-    "embedder": "all-MiniLM-L6-v2",
-    "limits": {
-        "chat_message_characters": 1000,
-        "agent_message_characters": 2000,
-        "top_k": 10,
-        "search_characters": 2000,
-        "search_results": 20,
-        "turns": 50,
-        "body_bytes": 10240,
-        "requests_per_minute": 100,
-    },
-    "links": {"docs": "/docs", "openapi": "/openapi.json", "health": "/health"},
-}
 
 
 class Dependency(BaseModel):
@@ -73,7 +26,7 @@ class Dependency(BaseModel):
 class Health(BaseModel):
     """`down`: it can't answer; `degraded`: it answers, but with limits."""
 
-    model_config = ConfigDict(json_schema_extra={"example": HEALTH_EXAMPLE})
+    model_config = ConfigDict(json_schema_extra=example("health"))
 
     status: Literal["ok", "degraded", "down"]
     version: str
@@ -110,7 +63,7 @@ class Limits(BaseModel):
 class Info(BaseModel):
     """The service's version, books and limits."""
 
-    model_config = ConfigDict(json_schema_extra={"example": INFO_EXAMPLE})
+    model_config = ConfigDict(json_schema_extra=example("info"))
 
     name: str
     version: str

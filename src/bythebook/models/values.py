@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import keyword
+import math
 import re
 import uuid
 from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
 from typing import Annotated, Any, Literal, get_args
 
 from pydantic import (
     AfterValidator,
     AwareDatetime,
+    BaseModel,
     BeforeValidator,
+    ConfigDict,
     Field,
     StringConstraints,
     WithJsonSchema,
@@ -33,6 +37,18 @@ INGESTION_MODES: tuple[str, ...] = get_args(IngestionMode)
 DEFAULT_PROFICIENCY: ProficiencyLevel = "A2"
 DEFAULT_LAYER: TeachingLayer = "L1"
 DEFAULT_HARDWARE_TIER: HardwareTier = 1
+
+
+class ClosedModel(BaseModel):
+    """A field that it does not have is an error."""
+
+    model_config = ConfigDict(extra="forbid")
+
+
+class FrozenModel(ClosedModel):
+    """Nor does a value change."""
+
+    model_config = ConfigDict(frozen=True)
 
 
 # Language model servers take names of at most 64 characters.
@@ -64,6 +80,18 @@ def not_blank(text: str) -> str:
 
 def counted(count: int, thing: str) -> str:
     return f"{count:,} {thing}{'' if count == 1 else 's'}"
+
+
+def retry_after(header: str | None) -> float | None:
+    """Seconds that a server asks to wait, as a number or a date; None if it does not say."""
+    try:
+        seconds = float(header or "")
+    except ValueError:
+        try:
+            seconds = (parsedate_to_datetime(header or "") - datetime.now(UTC)).total_seconds()
+        except (ValueError, TypeError):
+            return None
+    return max(seconds, 0.0) if math.isfinite(seconds) else None
 
 
 # All before the last @ of what stands between the slashes: names, passwords, tokens.

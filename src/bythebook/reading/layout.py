@@ -83,7 +83,7 @@ def find_book(path: Path, book_id: str | None = None) -> Book:
     config = _site_config(top)
     root = _pages_folder(top, manifest, config)
     files, problems = _find_pages(root)
-    flavor = manifest.book.flavor or _guess_flavor(top, root, config, files)
+    flavor = manifest.book.flavor or _guess_flavor(root, config, files)
     contents: tuple[Entry, ...] = ()
     if flavor == "mdbook" and SUMMARY in files:
         contents = tuple(read_summary(root, files))
@@ -258,7 +258,7 @@ def _leads_into(link: Path, root: Path) -> bool:
     return target.is_file() and target.is_relative_to(root)
 
 
-def _guess_flavor(top: Path, root: Path, config: dict[str, Any], files: Sequence[str]) -> Flavor:
+def _guess_flavor(root: Path, config: dict[str, Any], files: Sequence[str]) -> Flavor:
     if config:
         flavor: Flavor = config["flavor"]
         return flavor

@@ -12,8 +12,6 @@ from typing import Annotated, Any
 import yaml
 from pydantic import (
     AfterValidator,
-    BaseModel,
-    ConfigDict,
     Field,
     StringConstraints,
     ValidationError,
@@ -28,6 +26,7 @@ from bythebook.models.values import (
     HARDWARE_TIERS,
     LAYERS,
     PROFICIENCY_LEVELS,
+    FrozenModel,
     HardwareTier,
     ProficiencyLevel,
     TeachingLayer,
@@ -112,11 +111,7 @@ class FrontMatter:
     problems: tuple[str, ...] = ()
 
 
-class _Table(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class Teaching(_Table):
+class Teaching(FrozenModel):
     """For whom a lesson is: hardware tier, proficiency level, teaching layer."""
 
     hardware_tier: HardwareTier = DEFAULT_HARDWARE_TIER
@@ -303,7 +298,7 @@ def _folder(name: str) -> str:
     return posixpath.normpath(name).strip("/")
 
 
-class BookTable(_Table):
+class BookTable(FrozenModel):
     id: str | None = Field(default=None, pattern=BOOK_ID)
     title: Name | None = None
     base_url: str | None = None
@@ -312,7 +307,7 @@ class BookTable(_Table):
     docs: str | None = Field(default=None, description="Folder of the pages, if not the root.")
 
 
-class Manifest(_Table):
+class Manifest(FrozenModel):
     book: BookTable = BookTable()
     modules: dict[Annotated[str, AfterValidator(_folder)], Name] = Field(default_factory=dict)
     defaults: Teaching = Teaching()

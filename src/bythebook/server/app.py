@@ -12,13 +12,13 @@ from bythebook.server.auth import KeyMiddleware
 from bythebook.server.body import BodyLimit
 from bythebook.server.caller import listed_origins
 from bythebook.server.error_responses import handle_problems
-from bythebook.server.metrics import Metrics
 from bythebook.server.middleware import (
     ConcurrencyLimit,
     CrossOrigin,
     RequestMiddleware,
     RequestSlots,
 )
+from bythebook.server.prometheus import Metrics
 from bythebook.server.routes import (
     admin_book_routes,
     admin_page_routes,

@@ -14,6 +14,7 @@ from bythebook.errors import BookError
 from bythebook.index.store import book_filter
 from bythebook.library import Library
 from bythebook.models.chunk import BookInfo
+from bythebook.models.examples import example
 from bythebook.models.values import (
     HARDWARE_TIERS,
     LAYERS,
@@ -28,19 +29,6 @@ logger = logging.getLogger(__name__)
 
 # Seconds that a reader waits for questions of books that nobody has asked for yet.
 TIMEOUT_SECONDS = 1.5
-EXAMPLE: dict[str, Any] = {
-    "book_id": "physical-ai-robotics",
-    "title": "Physical AI and Humanoid Robotics",
-    "language": "en",
-    "chunks": 214,
-    "files": 52,
-    "base_url": "https://physical-ai.example/docs",
-    "modules": [{"id": "ros2", "title": "The Robotic Nervous System"}],
-    "hardware_tiers": [1, 2, 3],
-    "proficiency_levels": ["A2", "B1"],
-    "layers": ["L1", "L2"],
-    "suggestions": ["What is a URDF?", "How do I write a launch file?"],
-}
 
 
 class Module(BaseModel):
@@ -54,7 +42,7 @@ class ShownBook(BaseModel):
     """A book and what it can be narrowed down to: values that occur in it. `hardware_tiers`,
     `proficiency_levels` and `layers` are empty where all pages have the same."""
 
-    model_config = ConfigDict(json_schema_extra={"example": EXAMPLE})
+    model_config = ConfigDict(json_schema_extra=example("book"))
 
     book_id: str
     title: str

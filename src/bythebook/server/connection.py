@@ -20,8 +20,8 @@ from bythebook.errors import BookError, InputError, Overloaded, TooLarge, TooSlo
 from bythebook.models.values import new_id
 from bythebook.server.body import MAX_DISCARDED
 from bythebook.server.error_responses import answer_problem
-from bythebook.server.metrics import CloseReason, Metrics
 from bythebook.server.middleware import SECURITY
+from bythebook.server.prometheus import CloseReason, Metrics
 from bythebook.settings import Settings
 
 logger = logging.getLogger(__name__)

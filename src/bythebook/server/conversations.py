@@ -21,7 +21,7 @@ from bythebook.questions import Questions
 from bythebook.server.caller import Caller
 from bythebook.server.error_responses import unexpected
 from bythebook.server.logs import shown_question
-from bythebook.server.metrics import Metrics
+from bythebook.server.prometheus import Metrics
 from bythebook.server.question_log import QuestionLog
 from bythebook.threads import StartedByAnother, Thread, Threads
 

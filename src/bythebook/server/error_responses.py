@@ -16,17 +16,10 @@ from starlette.routing import BaseRoute, Match
 
 from bythebook.errors import BookError, BookNotFound, InputError
 from bythebook.models.chunk import now
+from bythebook.models.examples import example
 from bythebook.models.values import IsoMoment, iso
 
 PREFIX = "/v1/"
-PROBLEM_EXAMPLE: dict[str, Any] = {
-    "error": {
-        "message": "There is no book 'physics'. `GET /v1/models` lists the books.",
-        "type": "invalid_request_error",
-        "param": "model",
-        "code": "model_not_found",
-    }
-}
 TYPES = {401: "authentication_error", 403: "permission_error", 429: "rate_limit_error"}
 # Where clients know a code, that one.
 CODES = {401: "invalid_api_key", 429: "rate_limit_exceeded"}
@@ -46,7 +39,7 @@ class CompletionError(BaseModel):
 class CompletionProblem(BaseModel):
     """Every error below `/v1`, in OpenAI's shape."""
 
-    model_config = ConfigDict(json_schema_extra={"example": PROBLEM_EXAMPLE})
+    model_config = ConfigDict(json_schema_extra=example("completion_problem"))
 
     error: CompletionError
 
@@ -72,15 +65,6 @@ def is_for_completions(path: str) -> bool:
 
 logger = logging.getLogger(__name__)
 
-EXAMPLE: dict[str, Any] = {
-    "status": "error",
-    "error": "E005",
-    "message": "The field message is not usable: it should have at least 1 character.",
-    "suggested_action": "Change the field message and send the request again.",
-    "details": {"field": "message"},
-    "request_id": "0b6ff1a2-9d0c-4d6e-8f43-0f6c5e1c9a11",
-    "timestamp": "2026-11-15T09:30:00.000Z",
-}
 # Any request may meet these.
 ALWAYS = (408, 413, 431, 503, 507)
 DESCRIPTIONS = {
@@ -102,7 +86,7 @@ DESCRIPTIONS = {
 class Problem(BaseModel):
     """Every error: what happened, what to do, and how to find it in the log."""
 
-    model_config = ConfigDict(json_schema_extra={"example": EXAMPLE})
+    model_config = ConfigDict(json_schema_extra=example("problem"))
 
     status: Literal["error"] = Field(default="error", description="Always `error`.")
     error: str = Field(description="Code of the error.")

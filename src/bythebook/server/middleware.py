@@ -22,7 +22,7 @@ from bythebook.models.values import new_id
 from bythebook.server.caller import is_listed
 from bythebook.server.error_responses import answer_problem, unexpected
 from bythebook.server.logs import log_context
-from bythebook.server.metrics import METHODS, OTHER, Metrics, route_of
+from bythebook.server.prometheus import METHODS, OTHER, Metrics, route_of
 from bythebook.tracing import Span, span, watching
 
 logger = logging.getLogger(__name__)

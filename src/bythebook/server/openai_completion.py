@@ -12,8 +12,8 @@ from pydantic import BaseModel, ConfigDict, Field
 from bythebook.models.answer import ABOUT_STATUS, Citation, Status
 from bythebook.models.chat_messages import MAX_MESSAGE
 from bythebook.models.conversation import Conversation, Turn
+from bythebook.models.examples import example
 from bythebook.models.passage import ConfidenceLevel
-from bythebook.server.examples import ANSWER, BOOK, CHAT, PAGE
 
 TITLE = "\n\nSources:\n"
 BEFORE_ADDRESS = " – "
@@ -49,19 +49,21 @@ REQUEST_EXAMPLE: dict[str, Any] = {
 MAX_EARLIER = 4000
 
 
-class TextPart(BaseModel):
-    """A piece of a message; only text can be asked."""
+class StrictModel(BaseModel):
+    """What clients send: a number is no text."""
 
     model_config = ConfigDict(strict=True)
+
+
+class TextPart(StrictModel):
+    """A piece of a message; only text can be asked."""
 
     type: Literal["text"]
     text: str
 
 
-class RefusalPart(BaseModel):
+class RefusalPart(StrictModel):
     """A piece of an assistant's message."""
-
-    model_config = ConfigDict(strict=True)
 
     type: Literal["refusal"]
     refusal: str
@@ -70,10 +72,8 @@ class RefusalPart(BaseModel):
 Part = Annotated[TextPart | RefusalPart, Field(discriminator="type")]
 
 
-class Message(BaseModel):
+class Message(StrictModel):
     """A message of the conversation. Only those of `user` and `assistant` are read."""
-
-    model_config = ConfigDict(strict=True)
 
     role: Literal["system", "developer", "user", "assistant", "tool", "function"]
     content: str | list[Part] | None = None
@@ -91,26 +91,22 @@ class Message(BaseModel):
 MAX_MODEL = 109
 
 
-class StreamOptions(BaseModel):
-    model_config = ConfigDict(strict=True)
-
+class StreamOptions(StrictModel):
     include_usage: bool | None = Field(
         default=None, description="Send a last chunk with the tokens used."
     )
 
 
-class TextFormat(BaseModel):
-    model_config = ConfigDict(strict=True)
-
+class TextFormat(StrictModel):
     type: Literal["text"]
 
 
-class CompletionRequest(BaseModel):
+class CompletionRequest(StrictModel):
     """A conversation with a book. The last message of the user is the question, and earlier ones
     are its history; system messages are ignored, and so are fields that are not known here. Those
     that clients send out of habit must be of the right type, and change nothing."""
 
-    model_config = ConfigDict(strict=True, json_schema_extra={"example": REQUEST_EXAMPLE})
+    model_config = ConfigDict(json_schema_extra={"example": REQUEST_EXAMPLE})
 
     model: str = Field(
         min_length=1,
@@ -172,43 +168,6 @@ class CompletionRequest(BaseModel):
                 )
 
 
-_TITLE, _URL = "URDF and Xacro › Links and joints", f"{PAGE}#links-and-joints"
-_MARKER = ANSWER.index("[1]")
-EXAMPLE: dict[str, Any] = {
-    "id": "chatcmpl-3c6a1c5e-55a1-4a0c-9a44-9b62e1fd9f2b",
-    "object": "chat.completion",
-    "created": 1794734275,
-    "model": BOOK,
-    "choices": [
-        {
-            "index": 0,
-            "message": {
-                "role": "assistant",
-                "content": f"{ANSWER}\n\nSources:\n- [1] {_TITLE} – {_URL}",
-                "refusal": None,
-                "annotations": [
-                    {
-                        "type": "url_citation",
-                        "url_citation": {
-                            "start_index": _MARKER,
-                            "end_index": _MARKER + len("[1]"),
-                            "title": _TITLE,
-                            "url": _URL,
-                        },
-                    }
-                ],
-            },
-            "logprobs": None,
-            "finish_reason": "stop",
-        }
-    ],
-    "usage": {"prompt_tokens": 0, "completion_tokens": 0, "total_tokens": 0},
-    "bythebook": {
-        name: CHAT[name] for name in ("status", "refused", "confidence_level", "notes", "answer_id")
-    },
-}
-
-
 class UrlCitation(BaseModel):
     """`content[start_index:end_index]` is the marker `[n]`, counted in Unicode characters."""
 
@@ -265,7 +224,7 @@ class Verdict(BaseModel):
 class ChatCompletion(BaseModel):
     """OpenAI's completion, with one choice."""
 
-    model_config = ConfigDict(json_schema_extra={"example": EXAMPLE})
+    model_config = ConfigDict(json_schema_extra=example("completion"))
 
     id: str
     object: Literal["chat.completion"] = "chat.completion"

@@ -16,7 +16,7 @@ from bythebook.server.app import make_app
 from bythebook.server.auth import is_loopback
 from bythebook.server.connection import ConnectionConfig, ConnectionManager, connection_limit
 from bythebook.server.logs import configure_logging
-from bythebook.server.metrics import Metrics
+from bythebook.server.prometheus import Metrics
 from bythebook.server.service import Service, open_service
 from bythebook.settings import Settings
 from bythebook.tracing import sending_traces

@@ -22,8 +22,8 @@ from bythebook.server.conversations import Conversations
 from bythebook.server.health import HealthWatch
 from bythebook.server.ingest_worker import IngestWorker
 from bythebook.server.logs import hide_secrets
-from bythebook.server.metrics import Metrics
 from bythebook.server.platforms.chats import Platforms, connected
+from bythebook.server.prometheus import Metrics
 from bythebook.server.rate import RateLimits
 from bythebook.settings import Settings
 from bythebook.threads import Threads

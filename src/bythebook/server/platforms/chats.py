@@ -24,6 +24,7 @@ from bythebook.errors import (
 from bythebook.keys import ApiKey
 from bythebook.models.chat_messages import MAX_MESSAGE, ChatRequest
 from bythebook.models.chunk import now
+from bythebook.models.values import retry_after
 from bythebook.server.caller import Caller
 from bythebook.server.conversations import Conversations, SavedAnswer
 from bythebook.server.error_responses import unexpected
@@ -103,12 +104,12 @@ class NotDelivered(Exception):
         self.wait = wait
 
 
-def delivery_error(status: int, retry_after: str | None, reason: str) -> NotDelivered:
+def delivery_error(status: int, asked: str | None, reason: str) -> NotDelivered:
     """What an HTTP status says: too many and failing may be tried again, all else may not."""
     return NotDelivered(
         f"{reason} (status {status})",
         may_again=status == 429 or status >= 500,
-        wait=_seconds(retry_after),
+        wait=retry_after(asked),
     )
 
 
@@ -124,14 +125,6 @@ async def deliver(platform: str, send: Callable[[], Awaitable[None]]) -> None:
                 logger.warning("An answer could not be sent to %s: %s", platform, problem.reason)
                 return None
             await asyncio.sleep(pause)
-
-
-def _seconds(retry_after: str | None) -> float | None:
-    try:
-        seconds = float(retry_after or "")
-    except ValueError:
-        return None
-    return seconds if seconds >= 0 else None
 
 
 class Chats:

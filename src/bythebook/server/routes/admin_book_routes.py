@@ -4,21 +4,19 @@ from __future__ import annotations
 
 import asyncio
 from datetime import datetime
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Literal, Self
 
 from fastapi import APIRouter, Request, Response
 from fastapi import Path as InPath
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
-from sqlalchemy import select
 
-from bythebook.database.engine import reading
-from bythebook.database.tables import files
 from bythebook.errors import BookNotFound, BusyError, InputError, NotAllowed
 from bythebook.fetching.address import Repository, Site, stored_address
 from bythebook.models.chunk import BookInfo
+from bythebook.models.examples import PIECES, example
 from bythebook.models.job import FileChanges, IngestionJob
 from bythebook.models.values import BOOK_ID
-from bythebook.reading.slugs import humanise, natural_key
+from bythebook.reading.slugs import humanise
 from bythebook.server.auth import Admin, Serving
 from bythebook.server.caller import Caller, unknown_book
 from bythebook.server.error_responses import keyed
@@ -89,15 +87,7 @@ class ManagedBooks(BaseModel):
 class NewBook(BaseModel):
     """Files that were uploaded under an id, or the address of a web site or git repository."""
 
-    model_config = ConfigDict(
-        extra="forbid",
-        json_schema_extra={
-            "examples": [
-                {"book_id": "linear-algebra", "title": "Linear Algebra"},
-                {"address": "https://book.example/docs/"},
-            ]
-        },
-    )
+    model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": PIECES["new_book"]})
 
     book_id: str | None = Field(
         default=None, pattern=BOOK_ID, description="Chosen by itself for an address."
@@ -129,16 +119,7 @@ class Uploaded(BaseModel):
 class BookPage(BaseModel):
     """A page of a book: a file, or what was fetched from an address."""
 
-    model_config = ConfigDict(
-        json_schema_extra={
-            "example": {
-                "page": "part-1/vectors.md",
-                "title": "Vectors",
-                "url": "https://book.example/docs/part-1/vectors",
-                "passages": 12,
-            }
-        }
-    )
+    model_config = ConfigDict(json_schema_extra=example("book_page"))
 
     page: str
     title: str
@@ -279,18 +260,11 @@ async def remove(book_id: BookId, service: Serving, caller: Admin) -> None:
 async def pages(book_id: BookId, service: Serving, caller: Admin) -> list[BookPage]:
     """In the order of their paths."""
     await caller.book(service.library, book_id)
-    columns = (files.c.source_file, files.c.placement, files.c.url, files.c.chunk_count)
-    async with reading(service.library.engine) as connection:
-        found = await connection.execute(select(*columns).where(files.c.book_id == book_id))
-        rows: list[dict[str, Any]] = [dict(row) for row in found.mappings()]
     return [
         BookPage(
-            page=row["source_file"],
-            title=row["placement"].get("title") or row["source_file"],
-            url=row["url"] or None,
-            passages=row["chunk_count"],
+            page=page.source_file, title=page.title, url=page.url or None, passages=page.passages
         )
-        for row in sorted(rows, key=lambda row: natural_key(row["source_file"]))
+        for page in await service.library.known.pages(book_id)
     ]
 
 

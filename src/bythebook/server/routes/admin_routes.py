@@ -9,7 +9,6 @@ from fastapi import APIRouter, Header, Query, Response
 
 from bythebook.gaps import as_csv
 from bythebook.models.asked_question import (
-    GAPS,
     Choice,
     Gap,
     GapChoice,
@@ -17,6 +16,7 @@ from bythebook.models.asked_question import (
     QuestionList,
     Usage,
 )
+from bythebook.models.examples import PIECES, answers
 from bythebook.models.values import BOOK_ID
 from bythebook.questions import CURSOR_PATTERN
 from bythebook.server.auth import Admin, Serving
@@ -30,13 +30,8 @@ BookId = Annotated[
     str | None, Query(pattern=BOOK_ID, description="Only this book; all books without it.")
 ]
 CSV = "text/csv"
-CSV_EXAMPLE = as_csv([Gap.model_validate(gap) for gap in GAPS["gaps"]])
-FOUND: dict[int | str, dict[str, Any]] = {
-    200: {
-        "description": "The gaps.",
-        "content": {"application/json": {"example": GAPS}, CSV: {"example": CSV_EXAMPLE}},
-    }
-}
+CSV_EXAMPLE = as_csv([Gap.model_validate(gap) for gap in PIECES["gaps"]["gaps"]])
+FOUND = answers(PIECES["gaps"], "The gaps.", **{CSV: {"example": CSV_EXAMPLE}})
 
 
 @router.get("/usage", summary="How much is asked", responses=keyed(404))

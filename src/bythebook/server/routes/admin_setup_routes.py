@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from fastapi import APIRouter, Request
 from fastapi import Path as InPath
@@ -11,6 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, SecretStr
 
 from bythebook.errors import BusyError, InputError, NotAllowed
 from bythebook.keys import ApiKey
+from bythebook.models.examples import PIECES, example
 from bythebook.models.service_health import DoctorReport
 from bythebook.models.values import shown_address
 from bythebook.server.auth import Admin, Serving
@@ -30,17 +31,6 @@ from bythebook.sites import checked_server, script_tag
 
 router = APIRouter(prefix="/admin", tags=["admin"])
 
-KEY_EXAMPLE: dict[str, Any] = {
-    "key_id": "2f9c01a4be77",
-    "name": "docs-site",
-    "scopes": ["chat"],
-    "books": ["physics"],
-    "created_at": "2026-11-15T09:30:00Z",
-    "expires_at": None,
-    "revoked_at": None,
-    "origins": ["https://docs.example.org"],
-    "state": "active",
-}
 LINE = script_tag("https://ask.example.org", key="btbp_…", book="physics")
 
 _testing = asyncio.Lock()
@@ -49,17 +39,7 @@ _testing = asyncio.Lock()
 class ModelInUse(BaseModel):
     """Who writes the answers. A key is never shown."""
 
-    model_config = ConfigDict(
-        json_schema_extra={
-            "example": {
-                "address": "http://localhost:11434/v1",
-                "model": "qwen2.5:7b",
-                "has_key": False,
-                "chosen_by": "page",
-                "variables": [],
-            }
-        }
-    )
+    model_config = ConfigDict(json_schema_extra=example("model_in_use"))
 
     address: str | None = Field(description="null: the built-in answerer quotes the book.")
     model: str | None
@@ -76,11 +56,7 @@ class ModelChoice(BaseModel):
     model_config = ConfigDict(
         extra="forbid",
         hide_input_in_errors=True,
-        json_schema_extra={
-            "examples": [
-                {"address": "https://api.openai.com/v1", "model": "gpt-4o-mini", "key": "sk-…"}
-            ]
-        },
+        json_schema_extra={"examples": PIECES["model_choice"]},
     )
 
     address: str = Field(min_length=1, max_length=500)
@@ -106,21 +82,7 @@ class ModelCheck(BaseModel):
 class ModelTest(BaseModel):
     """What a test of a model found."""
 
-    model_config = ConfigDict(
-        json_schema_extra={
-            "example": {
-                "ok": True,
-                "checks": [
-                    {
-                        "name": "model: reachable",
-                        "ok": True,
-                        "message": "qwen2.5:7b at http://localhost:11434/v1 answered in 0.8 s",
-                        "action": "",
-                    }
-                ],
-            }
-        }
-    )
+    model_config = ConfigDict(json_schema_extra=example("model_test"))
 
     ok: bool
     checks: list[ModelCheck]
@@ -129,16 +91,7 @@ class ModelTest(BaseModel):
 class NewKey(BaseModel):
     """A publishable key: it may only chat, about these books, from pages of these sites."""
 
-    model_config = ConfigDict(
-        extra="forbid",
-        json_schema_extra={
-            "example": {
-                "name": "docs-site",
-                "books": ["physics"],
-                "origins": ["https://docs.example.org"],
-            }
-        },
-    )
+    model_config = ConfigDict(extra="forbid", json_schema_extra=example("new_key"))
 
     name: str = Field(min_length=1, max_length=100, description="Who or what will use it.")
     books: list[str] = Field(min_length=1, max_length=100)
@@ -158,7 +111,7 @@ class MadeKey(BaseModel):
 
     model_config = ConfigDict(
         json_schema_extra={
-            "example": {"key": KEY_EXAMPLE, "text": "btbp_…", "line": LINE, "admin_key": None}
+            "example": {"key": PIECES["key"], "text": "btbp_…", "line": LINE, "admin_key": None}
         }
     )
 

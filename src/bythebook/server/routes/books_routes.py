@@ -11,6 +11,7 @@ from fastapi.responses import StreamingResponse
 
 from bythebook.mcp.mcp_tools import lesson_page
 from bythebook.models.chunk import BookInfo, Uuid
+from bythebook.models.examples import CONTEXT, SEARCH, WHOLE_LESSON, answers
 from bythebook.models.passage import Passage
 from bythebook.models.search_messages import (
     ContextPassage,
@@ -25,7 +26,6 @@ from bythebook.retrieval.neighbours import MAX_NEIGHBOURS, stretches_in, whole_t
 from bythebook.server.auth import Guest, Reader, Serving
 from bythebook.server.catalog_cache import ShownBook
 from bythebook.server.error_responses import keyed
-from bythebook.server.examples import CONTEXT, SEARCH, WHOLE_LESSON, answers
 from bythebook.server.original_files import in_pieces, may_open, open_file
 from bythebook.server.rendering import passage_html
 from bythebook.server.service import Service

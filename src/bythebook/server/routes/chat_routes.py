@@ -20,6 +20,7 @@ from bythebook.models.chat_messages import (
     ChatResponse,
 )
 from bythebook.models.conversation import Conversation, ConversationState, ConversationThread
+from bythebook.models.examples import AGENT, CHAT, HISTORY, PIECES, STATE, answers, example
 from bythebook.models.values import UtcDatetime, Uuid4
 from bythebook.server.auth import Chatter, Serving
 from bythebook.server.caller import Caller
@@ -30,7 +31,6 @@ from bythebook.server.conversations import (
     no_session,
 )
 from bythebook.server.error_responses import keyed
-from bythebook.server.examples import AGENT, CHAT, HISTORY, STATE, SUMMARY, answers
 from bythebook.server.logs import add_to_log_context
 from bythebook.server.rendering import answer_html
 from bythebook.server.service import Service
@@ -47,12 +47,7 @@ from bythebook.threads import Thread
 router = APIRouter()
 
 SSE = {"text/event-stream": {"itemSchema": EVENT_SCHEMA, "example": STREAM_EXAMPLE}}
-ANSWERED: dict[int | str, dict[str, Any]] = {
-    200: {
-        "description": "The answer, or a refusal.",
-        "content": {"application/json": {"example": CHAT}, **SSE},
-    }
-}
+ANSWERED = answers(CHAT, "The answer, or a refusal.", **SSE)
 ABOUT_EVENTS = "\n".join(
     f"- `{name}`: `{model.__name__}`. {(model.__doc__ or '').splitlines()[0].split(': ', 1)[-1]}"
     for name, model in EVENTS.items()
@@ -62,17 +57,7 @@ ABOUT_EVENTS = "\n".join(
 class Feedback(BaseModel):
     """Whether an answer was good, and why."""
 
-    model_config = ConfigDict(
-        extra="forbid",
-        strict=True,
-        json_schema_extra={
-            "example": {
-                "answer_id": "0e7af4fc-402a-4ff6-b393-8d5ff9503a3a",
-                "rating": "down",
-                "reason": "It is about version 1.",
-            }
-        },
-    )
+    model_config = ConfigDict(extra="forbid", strict=True, json_schema_extra=example("feedback"))
 
     answer_id: Uuid4 = Field(description="The answer_id of a chat response.")
     rating: Rating
@@ -264,7 +249,7 @@ async def history(
     tags=["sessions"],
     summary="What a session is about",
     response_model=SessionSummary,
-    responses={**keyed(404), **answers(SUMMARY, "The summary.")},
+    responses={**keyed(404), **answers(PIECES["summary"], "The summary.")},
 )
 async def summary(service: Serving, caller: Chatter, session_id: SessionId) -> SessionSummary:
     thread = await _own(service, caller, session_id)

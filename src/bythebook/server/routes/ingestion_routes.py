@@ -12,6 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from bythebook.errors import BookNotFound, InputError, NotAllowed
 from bythebook.fetching.address import Repository, stored_address
 from bythebook.ingestion.jobs import MAX_JOB_ID, no_such_job
+from bythebook.models.examples import PIECES
 from bythebook.models.job import BookChanges, IngestionJob
 from bythebook.models.values import BOOK_ID, IngestionMode
 from bythebook.server.auth import Admin, Serving
@@ -39,14 +40,7 @@ class IngestionRequest(BaseModel):
     """Which book to bring up to date: one that the index knows, or one below the books folder."""
 
     model_config = ConfigDict(
-        extra="forbid",
-        json_schema_extra={
-            "examples": [
-                {"book_id": "physical-ai-robotics"},
-                {"path": "my-new-book", "mode": "incremental"},
-                {"book_id": "physical-ai-robotics", "mode": "full"},
-            ]
-        },
+        extra="forbid", json_schema_extra={"examples": PIECES["ingestion_request"]}
     )
 
     book_id: str | None = Field(
@@ -72,14 +66,7 @@ class IngestionRequest(BaseModel):
 class WebhookReply(BaseModel):
     """A webhook that needs no action."""
 
-    model_config = ConfigDict(
-        json_schema_extra={
-            "examples": [
-                {"status": "pong", "reason": None},
-                {"status": "ignored", "reason": "It is not a push to the default branch."},
-            ]
-        }
-    )
+    model_config = ConfigDict(json_schema_extra={"examples": PIECES["webhook_reply"]})
 
     status: Literal["pong", "ignored"]
     reason: str | None = None

@@ -18,6 +18,7 @@ from bythebook.language.query_rewrite import searchable
 from bythebook.models.answer import Answer
 from bythebook.models.chat_messages import ChatRequest
 from bythebook.models.chunk import BookInfo
+from bythebook.models.examples import PIECES, answers, example
 from bythebook.models.passage import Passage, label_of
 from bythebook.models.search_messages import SearchQuery
 from bythebook.models.values import HARDWARE_TIERS, new_id
@@ -26,9 +27,7 @@ from bythebook.server.auth import Chatter, Guest, Serving
 from bythebook.server.caller import Caller
 from bythebook.server.conversations import ConversationQuestion, SavedAnswer
 from bythebook.server.error_responses import CompletionProblem, keyed
-from bythebook.server.examples import BOOK
 from bythebook.server.openai_completion import (
-    EXAMPLE,
     MAX_MODEL,
     Annotation,
     AnswerChoice,
@@ -49,13 +48,6 @@ DEFAULT_MODEL = "bythebook"
 # Behind a book's id, for its passages without an answer.
 SUFFIX = "-passages"
 OWNER = "bythebook"
-MODEL: dict[str, Any] = {
-    "id": BOOK,
-    "object": "model",
-    "created": 1794734275,
-    "owned_by": OWNER,
-    "name": "Physical AI and Humanoid Robotics",
-}
 STREAM_EXAMPLE = """\
 data: {"id":"chatcmpl-…","object":"chat.completion.chunk",…,"choices":[{"index":0,"delta":{"role":"assistant","content":""},…}]}
 
@@ -69,21 +61,17 @@ data: [DONE]
 
 """  # noqa: E501
 CHUNK = {"type": "object", "properties": {"data": {"type": "string"}}, "required": ["data"]}
-ANSWERED: dict[int | str, dict[str, Any]] = {
-    200: {
-        "description": "The answer, or a refusal.",
-        "content": {
-            "application/json": {"example": EXAMPLE},
-            "text/event-stream": {"itemSchema": CHUNK, "example": STREAM_EXAMPLE},
-        },
-    }
-}
+ANSWERED = answers(
+    PIECES["completion"],
+    "The answer, or a refusal.",
+    **{"text/event-stream": {"itemSchema": CHUNK, "example": STREAM_EXAMPLE}},
+)
 
 
 class BookModel(BaseModel):
     """A book as a model that can be chosen."""
 
-    model_config = ConfigDict(json_schema_extra={"example": MODEL})
+    model_config = ConfigDict(json_schema_extra=example("book_model"))
 
     id: str
     object: Literal["model"] = "model"
