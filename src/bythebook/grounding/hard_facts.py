@@ -290,7 +290,8 @@ def in_words_of(claim: str, evidence: PassageFacts) -> str:
 def _numbers_of(claim: str, told: Sequence[Time]) -> list[Number]:
     """Those that are no part of a date, or of a time that the evidence has."""
     plain = bare(claim)
-    inside = [(one.start, one.end) for one in (*dates_of(plain), *told)]
+    when: list[Date | Time] = [*dates_of(plain), *told]
+    inside = [(one.start, one.end) for one in when]
     return [
         number
         for number in numbers_of(plain, with_one=False)
@@ -352,7 +353,8 @@ def _missing_names(claim: str, evidence: PassageFacts, language: str) -> Iterato
 
     prose = bare(SPAN.sub(_blank, claim))
     measured = [(number.start, number.end) for number in numbers_of(prose)]
-    measured += [(one.start, one.end) for one in (*dates_of(prose), *times_of(prose))]
+    when: list[Date | Time] = [*dates_of(prose), *times_of(prose)]
+    measured += [(one.start, one.end) for one in when]
     # Neither "12 March 2024", "3 PM" nor "100 degrees Celsius" names anybody.
     for start, end in measured:
         prose = f"{prose[:start]}{' ' * (end - start)}{prose[end:]}"
