@@ -1,9 +1,12 @@
 """Measures the verifier of sentences against passages.
 
-python benchmarks/grounding.py [--data ../shared/data] [--only check,begin,mtrag,sample,speed]
+python benchmarks/grounding.py [--data ../shared/data]
+    [--only check,swapped,begin,mtrag,sample,speed] [--many 500]
 
 check: sentences of two books that the reader was not trained on, true and false, by kind
     (training/data); the passage is the one they were written from.
+swapped: as many sentences as `--many` says that these books have word for word, and each with one
+    word changed for one of another such sentence, which the passage lacks.
 begin, mtrag: as `bythebook eval FILE` judges them. Two thirds of begin were trained on.
 sample: sentences of the sample book, true, changed, of another lesson, and paraphrased by hand.
 speed: milliseconds a sentence, verbatim and not.
@@ -31,12 +34,15 @@ sys.path.insert(0, str(ROOT / "tests"))
 from bythebook.evaluation.metrics import auroc  # noqa: E402
 from bythebook.evaluation.sentence_check import Judged, judge_file  # noqa: E402
 from bythebook.grounding.verifier import SUPPORTED, Verdict, Verifier  # noqa: E402
+from bythebook.language.segmentation import pieces_of  # noqa: E402
 from bythebook.models.passage import Passage  # noqa: E402
 from bythebook.reader import Reader  # noqa: E402
 from bythebook.settings import Settings  # noqa: E402
 from grounding_samples import CHANGES, false_sentences, passages, true_sentences  # noqa: E402
 from models.samples import passage  # noqa: E402
 
+# Words that say something, in prose.
+WORD = re.compile(r"(?<![\w`./-])[a-z]{5,}(?![\w`./-])")
 BANDS = (("4", 4.0, 4.0), ("3.5-3.9", 3.5, 3.99), ("2.5-3.4", 2.5, 3.49), ("below 2.5", 0, 2.49))
 
 
@@ -64,6 +70,28 @@ async def check(reader: Reader) -> None:
         passed = mean(one.supported for one in verdicts)
         share = f"{passed:.2f} accepted" if label else f"{1 - passed:.2f} rejected"
         print(f"  {'true' if label else 'false'}, {kind}: {share} of {len(verdicts)}")
+
+
+async def swapped(reader: Reader, many: int) -> None:
+    pick = random.Random(5)
+    with gzip.open(ROOT / "training/data/sentences-check.jsonl.gz", "rt", encoding="utf-8") as rows:
+        texts = [one["text"] for row in map(json.loads, rows) for one in row["passages"]]
+    whole = [
+        (text[piece.start : piece.end], text)
+        for text in dict.fromkeys(texts)
+        for piece in pieces_of(text)
+        if piece.kind == "sentence" and len(WORD.findall(text[piece.start : piece.end])) > 4
+    ]
+    words = sorted({word for sentence, _ in whole for word in WORD.findall(sentence)})
+    accepted, rejected = [], []
+    for sentence, text in pick.sample(whole, min(many, len(whole))):
+        found = pick.choice(list(WORD.finditer(sentence)))
+        new = pick.choice([word for word in words if word.lower() not in text.lower()])
+        changed = sentence[: found.start()] + new + sentence[found.end() :]
+        accepted.append((await best(reader, sentence, [text])).supported)
+        rejected.append(not (await best(reader, changed, [text])).supported)
+    print(f"swapped: {len(accepted)} sentences as they stand, {mean(accepted):.3f} accepted")
+    print(f"  one word changed: {mean(rejected):.3f} rejected")
 
 
 async def cited(reader: Reader, claim: str, texts: Sequence[Passage | str]) -> Verdict:
@@ -150,13 +178,16 @@ async def speed(reader: Reader) -> None:
 async def main() -> None:
     options = argparse.ArgumentParser()
     options.add_argument("--data", type=Path, default=ROOT.parent / "shared" / "data")
-    options.add_argument("--only", default="check,begin,mtrag,sample,speed")
+    options.add_argument("--only", default="check,swapped,begin,mtrag,sample,speed")
+    options.add_argument("--many", type=int, default=500)
     chosen = options.parse_args()
     wanted = chosen.only.split(",")
     print(f"a sentence passes from {SUPPORTED}")
     async with Reader.open(Settings()) as reader:
         if "check" in wanted:
             await check(reader)
+        if "swapped" in wanted:
+            await swapped(reader, chosen.many)
         if "begin" in wanted:
             await people(reader, chosen.data / "qa" / "begin" / "begin.jsonl.gz")
         if "mtrag" in wanted:

@@ -4,7 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from bythebook.grounding.quantities import numbers_of, same_quantity
+from bythebook.grounding.quantities import (
+    implied_numbers,
+    numbers_of,
+    rates_missing,
+    same_quantity,
+    times_of,
+)
 
 
 def values(text: str) -> list[tuple[str, str]]:
@@ -73,6 +79,15 @@ def test_the_word_one_is_rarely_a_number() -> None:
         ("90 minutes", "1.5 hours", True),
         ("100 degrees Celsius", "100 °C", True),
         ("2 GB", "2000 MB", True),
+        ("1 GB", "1024 MB", True),
+        ("1024 MiB", "1 GiB", True),
+        ("1 GiB", "1 GB", False),
+        ("half an hour", "30 minutes", True),
+        ("half a day", "half an hour", False),
+        ("two and a half hours", "150 minutes", True),
+        ("36 km/h", "10 m/s", True),
+        ("10 km/h", "10 km", False),
+        ("1 Gbps", "1000 Mbit/s", True),
         ("8", "8 bits", True),
         ("8 bits", "8", False),
         ("100 degrees Fahrenheit", "100 °C", False),
@@ -82,3 +97,60 @@ def test_the_word_one_is_rarely_a_number() -> None:
 )
 def test_quantities_in_other_units(one: str, other: str, same: bool) -> None:
     assert same_quantity(numbers_of(one)[0], numbers_of(other)[0]) is same
+
+
+@pytest.mark.parametrize(
+    ("said", "quantity"),
+    [
+        ("once an hour", "60 minutes"),
+        ("for a week", "7 days"),
+        ("half of the users", "50 %"),
+        ("three quarters of it", "75 %"),
+        ("2M users", "2 million"),
+        ("twice", "2 times"),
+    ],
+)
+def test_what_is_said_without_a_number(said: str, quantity: str) -> None:
+    assert any(same_quantity(numbers_of(quantity)[0], one) for one in implied_numbers(said))
+
+
+@pytest.mark.parametrize("text", ["an arm", "half an hour", "2 m", "each node", "4 KB"])
+def test_most_words_imply_no_number(text: str) -> None:
+    assert list(implied_numbers(text)) == []
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "same"),
+    [
+        ("3 pm", "15:00", True),
+        ("3:30 p.m.", "15:30", True),
+        ("12:00", "noon", True),
+        ("12 am", "midnight", True),
+        ("3 pm", "at 3:00", True),
+        ("3 pm", "3 am", False),
+        ("3 am", "15:00", False),
+        ("12 pm", "midnight", False),
+        ("3:30 pm", "15:00", False),
+    ],
+)
+def test_times_of_the_day(one: str, other: str, same: bool) -> None:
+    (ours,), (theirs,) = times_of(one), times_of(other)
+    assert ours.agrees(theirs) is theirs.agrees(ours) is same
+
+
+@pytest.mark.parametrize("text", ["16:9", "I am", "3 apples", "host:8080", "12:30:15:20"])
+def test_what_is_no_time(text: str) -> None:
+    assert list(times_of(text)) == []
+
+
+@pytest.mark.parametrize(
+    ("claim", "evidence", "missing"),
+    [
+        ("2 per minute", "2 per second", ["per minute"]),
+        ("10 times per second", "at 10 Hz", []),
+        ("two per day", "twice daily", []),
+        ("1 per hour", "hourly", []),
+    ],
+)
+def test_rates(claim: str, evidence: str, missing: list[str]) -> None:
+    assert list(rates_missing(claim, evidence)) == missing

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from bythebook.grounding.verifier import SUPPORTED, Verifier, is_connective
 from bythebook.language.segmentation import pieces_of
 from grounding.conftest import Check
+from models.samples import passage
 
 PAIRS = Path(__file__).parent.parent / "data" / "support_pairs.jsonl"
 PASSAGE = """## Steps and time
@@ -84,6 +85,20 @@ async def test_pairs_that_were_judged_wrongly_once(row: dict[str, Any], check: C
 async def test_verbatim_passes_without_a_reader(claim: str, language: str) -> None:
     verdict = await Verifier(None, language).check(claim, PASSAGE)
     assert (verdict.supported, verdict.score, verdict.reasons) == (True, 1.0, ())
+
+
+@pytest.mark.parametrize(
+    ("heading", "supported"), [("The admin server", True), ("The mail server", False)]
+)
+async def test_the_headings_above_a_passage_say_what_it_is_about(
+    heading: str, supported: bool, check: Check
+) -> None:
+    """In its own words the passage says neither."""
+    under = passage(
+        text="It listens on port 9090 by default.", heading_path=["Installation", heading]
+    )
+    verdict = await check("The admin server listens on port 9090 by default.", under)
+    assert verdict.supported is supported, verdict
 
 
 @pytest.mark.parametrize(

@@ -22,6 +22,8 @@ UNFINISHED = re.compile(r"[^\s.!?:…。！？\"'”’»)\]*_`~|>]\s*$")
 WORDLESS = re.compile(r"[\W_]*")
 # Of the passages that a sentence does not cite, those with most of its words are asked.
 MOST_OTHERS = 2
+# One that has far fewer of them than another says something else.
+SHARED_ENOUGH = 2 / 3
 # So much may stand in a tag that does not end with its sentence.
 LONGEST_TAG = 1000
 
@@ -217,8 +219,12 @@ class VerifiedStream:
         if not supporting:
             others = [each for each in self._passages if each not in cited]
             shared = [await self._count_shared_words(body, passage) for passage in others]
+            there = [await self._count_shared_words(body, passage) for passage in cited]
+            enough = SHARED_ENOUGH * max((*shared, *there), default=0)
             order = sorted(range(len(others)), key=lambda number: -shared[number])
             for number in order[: MOST_OTHERS + (not cited)]:
+                if shared[number] < enough:
+                    break
                 passage = others[number]
                 found = await self._verdict(body, passage)
                 checked.append((passage, found))

@@ -10,11 +10,16 @@ from functools import lru_cache
 from bythebook.grounding.evidence import parse_passage
 from bythebook.grounding.quantities import (
     COUNTS,
+    UNITS,
     Date,
     Number,
+    Time,
     dates_of,
+    implied_numbers,
     numbers_of,
+    rates_missing,
     same_quantity,
+    times_of,
     units_named,
 )
 from bythebook.grounding.words import STRAIGHT, bare, stems_of, words_of
@@ -55,7 +60,7 @@ def missing_identifiers(claim: str, evidence: str) -> Iterator[str]:
     prose = SPAN.sub(" ", re.sub(r"\]\([^)\]\[]*+\)", "]", claim))
     for found in BARE.finditer(prose):
         wanted = found[0].rstrip(ENDS)
-        if wanted.lower() in LATIN:
+        if wanted.lower() in LATIN or wanted.lower() in UNITS:  # kHz and MiB name nothing
             continue
         if not contains_name(
             wanted, flat, any_case=found.lastgroup in {"humps", "address", "email"}
@@ -195,6 +200,7 @@ class PassageFacts:
     # Each number, and the units that its sentence, row or table head names apart from it.
     numbers: tuple[tuple[Number, frozenset[str]], ...]
     dates: tuple[Date, ...]
+    times: tuple[Time, ...]
     bag: frozenset[str]
     # First letters of its words, and those of them that are capitals.
     initials: str
@@ -212,6 +218,7 @@ def facts_of(text: str, language: str) -> PassageFacts:
         flat=_flat(plain),
         numbers=tuple(_numbers_with_units(plain, text, language)),
         dates=tuple(dates_of(plain)),
+        times=tuple(times_of(plain)),
         bag=frozenset(stem for word in words for stem in (*word.stems, word.text)) | joined,
         initials="".join(first).lower(),
         capitals="".join(letter.lower() if letter.isupper() else " " for letter in first),
@@ -229,6 +236,8 @@ def _numbers_with_units(
         else:
             above = text[slice(*around.header)] if around.header else ""
             yield number, units_named(f"{above} {plain[around.start : around.end]}")
+    for number in implied_numbers(plain):
+        yield number, frozenset()
 
 
 def _has_quantity(evidence: PassageFacts, ours: Number) -> bool:
@@ -243,7 +252,9 @@ def broken_facts(claim: str, evidence: PassageFacts, language: str) -> list[str]
     claim = STEP.sub(_blank, claim)
     reasons = [
         *_missing_dates(claim, evidence),
+        *_missing_times(claim, evidence),
         *_missing_numbers(claim, evidence),
+        *(f"“{rate}” is not in the passage" for rate in rates_missing(claim, evidence.flat)),
         *(f"“{name}” is not in the passage" for name in missing_identifiers(claim, evidence.text)),
         *(f"“{words}” is not in the passage" for words in _missing_quotations(claim, evidence)),
         *(
@@ -258,7 +269,12 @@ def in_words_of(claim: str, evidence: PassageFacts) -> str:
     """The claim with its quantities and dates written as the evidence writes them: a network knows
     words, not that 2000 ms are 2 seconds."""
     changed: list[tuple[int, int, str]] = []
-    for number in _numbers_of(claim):
+    told = _times_told(claim, evidence)
+    for time in told:
+        same = [other.shown for other in evidence.times if time.agrees(other)]
+        if time.shown not in same:
+            changed.append((time.start, time.end, same[0]))
+    for number in _numbers_of(claim, told):
         same = [other.shown for other, _ in evidence.numbers if same_quantity(number, other)]
         if same and number.shown not in same:
             changed.append((number.start, number.end, same[0]))
@@ -271,10 +287,11 @@ def in_words_of(claim: str, evidence: PassageFacts) -> str:
     return claim
 
 
-def _numbers_of(claim: str) -> list[Number]:
-    """Those that are no part of a date."""
+def _numbers_of(claim: str, told: Sequence[Time]) -> list[Number]:
+    """Those that are no part of a date, or of a time that the evidence has."""
     plain = bare(claim)
-    inside = [(date.start, date.end) for date in dates_of(plain)]
+    when: list[Date | Time] = [*dates_of(plain), *told]
+    inside = [(one.start, one.end) for one in when]
     return [
         number
         for number in numbers_of(plain, with_one=False)
@@ -284,7 +301,7 @@ def _numbers_of(claim: str) -> list[Number]:
 
 def _missing_numbers(claim: str, evidence: PassageFacts) -> Iterator[str]:
     plain = bare(claim)
-    for number in _numbers_of(claim):
+    for number in _numbers_of(claim, _times_told(claim, evidence)):
         counted = number.spelled and number.unit in ("", *COUNTS)
         counted = counted and float(number.value) <= COUNTED
         if counted or _has_quantity(evidence, number):
@@ -299,6 +316,23 @@ def _missing_dates(claim: str, evidence: PassageFacts) -> Iterator[str]:
     for date in dates_of(bare(claim)):
         if not any(date.agrees(other) for other in evidence.dates):
             yield f"the date {date.shown} is not in the passage"
+
+
+def _times_told(claim: str, evidence: PassageFacts) -> list[Time]:
+    """Times of a claim that the evidence has too, perhaps in another form."""
+    return [
+        time
+        for time in times_of(bare(claim))
+        if not time.named and any(map(time.agrees, evidence.times))
+    ]
+
+
+def _missing_times(claim: str, evidence: PassageFacts) -> Iterator[str]:
+    """3 am for 3 pm. Any other time is two numbers: "10:30" may be a place in a text as well."""
+    for time in times_of(bare(claim)):
+        known = [other for other in evidence.times if time.same_on_the_clock(other)]
+        if known and not time.named and not any(map(time.agrees, known)):
+            yield f"the time {time.shown} is not in the passage"
 
 
 def _missing_quotations(claim: str, evidence: PassageFacts) -> Iterator[str]:
@@ -319,8 +353,10 @@ def _missing_names(claim: str, evidence: PassageFacts, language: str) -> Iterato
 
     prose = bare(SPAN.sub(_blank, claim))
     measured = [(number.start, number.end) for number in numbers_of(prose)]
-    # Neither "12 March 2024" nor "100 degrees Celsius" names anybody.
-    for start, end in (*measured, *((date.start, date.end) for date in dates_of(prose))):
+    when: list[Date | Time] = [*dates_of(prose), *times_of(prose)]
+    measured += [(one.start, one.end) for one in when]
+    # Neither "12 March 2024", "3 PM" nor "100 degrees Celsius" names anybody.
+    for start, end in measured:
         prose = f"{prose[:start]}{' ' * (end - start)}{prose[end:]}"
     yield from missing_names(prose, language, has_word, evidence.initials, evidence.capitals)
 

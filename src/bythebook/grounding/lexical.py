@@ -1,15 +1,16 @@
-"""Checks by words alone: code, other languages, and where the reader can't judge."""
+"""Checks by words alone: code, other languages, and where the reader can't judge; and what else a
+sentence might have been about."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from bythebook.grounding.evidence import CheckedPassage, EvidenceStretch
-from bythebook.grounding.hard_facts import missing_identifiers
+from bythebook.grounding.hard_facts import BARE, ENDS, missing_identifiers
 from bythebook.grounding.instructions import without_instructions
-from bythebook.grounding.quantities import Number, numbers_of
-from bythebook.grounding.words import STRAIGHT, bare, tokens_of, without_markers
+from bythebook.grounding.quantities import Number, dates_of, numbers_of, same_quantity
+from bythebook.grounding.words import STRAIGHT, bare, blank, tokens_of, without_markers
 from bythebook.index.sparse import terms
 
 FENCED = re.compile(
@@ -144,3 +145,49 @@ def _agree(ours: Number, theirs: Number) -> bool:
     grouped = GROUPED.search(ours.shown)
     values = {ours.value, grouped[0].replace(".", "") if grouped else ours.value}
     return theirs.value in values and (not ours.unit or not theirs.unit or ours.unit == theirs.unit)
+
+
+SHAPES = (
+    (re.compile(r"[a-z]+(?:[-_][a-z]+)*"), "a"),
+    (re.compile(r"[A-Z]+"), "A"),
+    (re.compile(r"\d+"), "0"),
+)
+
+
+def about_others(claim: str, text: str) -> Iterator[tuple[str, str]]:
+    """The claim with another number or identifier of the text instead of its own, one of the same
+    kind: first what was put in."""
+    ours = _quantities(claim)
+    theirs = _quantities(text)
+    for number in ours:
+        for other in theirs:
+            known = any(same_quantity(one, other) or one.value == other.value for one in ours)
+            if other.unit == number.unit and not known:
+                yield other.shown, claim[: number.start] + other.shown + claim[number.end :]
+    names = _identifiers(text)
+    for name, start in _identifiers(claim):
+        for another in dict.fromkeys(other for other, _ in names):
+            if another not in claim and _shape(another) == _shape(name):
+                yield another, claim[:start] + another + claim[start + len(name) :]
+
+
+def _quantities(text: str) -> list[Number]:
+    plain = bare(text)
+    dates = [(date.start, date.end) for date in dates_of(plain)]
+    return [
+        number
+        for number in numbers_of(plain, with_one=False)
+        if not any(start <= number.start < end for start, end in dates)
+    ]
+
+
+def _identifiers(text: str) -> list[tuple[str, int]]:
+    spans = [(found[1], found.start(1)) for found in SPAN.finditer(text)]
+    prose = SPAN.sub(lambda found: blank(found[0]), text)
+    return spans + [(found[0].rstrip(ENDS), found.start()) for found in BARE.finditer(prose)]
+
+
+def _shape(name: str) -> str:
+    for signs, short in SHAPES:
+        name = signs.sub(short, name)
+    return name

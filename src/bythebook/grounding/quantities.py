@@ -16,6 +16,9 @@ SCAN = re.compile(
 )
 WORD = re.compile(r"[^\W\d_]+|[%°]")
 THOUSANDS = re.compile(r"[1-9]\d{0,2}(?:,\d{3})+(?:\.\d+)?$")
+AND_A_HALF = re.compile(r"[ -]and[ -]a[ -]half\b", re.IGNORECASE)
+HALF_OF_ONE = re.compile(r"\bhalf[ -]an?[ -](?P<word>[^\W\d_]+)", re.IGNORECASE)
+SLASH = re.compile(r"/[^\W\d_]+")
 BETWEEN = re.compile(r"\s*(?:to|and|or|through|bis|und|oder|[-–—/,])\s*$", re.IGNORECASE)
 
 _NAMES = (
@@ -46,8 +49,10 @@ hz: hz hertz; khz: khz kilohertz; mhz: mhz megahertz; ghz: ghz gigahertz; fps: f
 bit: bit bits; byte: byte bytes; kb: kb kilobyte kilobytes; mb: mb megabyte megabytes
 gb: gb gigabyte gigabytes; tb: tb terabyte terabytes; kib: kib; mib: mib; gib: gib; tib: tib
 %: % percent pct; deg: ° deg degree degrees; rad: rad radian radians; c: °c celsius
-f: °f fahrenheit; m/s: m/s; km/h: km/h kph; mph: mph; px: px pixel pixels; token: token tokens
-step: step steps; $: dollar dollars usd; €: euro euros eur; times: times x; fold: fold
+f: °f fahrenheit; m/s: m/s; km/h: km/h kph; mph: mph
+bit/s: bit/s bps; kbit/s: kbit/s kbps; mbit/s: mbit/s mbps; gbit/s: gbit/s gbps
+px: px pixel pixels; token: token tokens; step: step steps; $: dollar dollars usd
+€: euro euros eur; times: times x; fold: fold
 """
 UNITS = {
     word: unit.strip()
@@ -63,9 +68,11 @@ _KINDS = """
 ns 1 us 1e3 ms 1e6 s 1e9 min 60e9 h 3600e9 day 86400e9 week 604800e9
 um 1 mm 1e3 cm 1e4 m 1e6 km 1e9; inch 1 ft 12 mile 63360; mg 1 g 1e3 kg 1e6 t 1e9
 hz 1 khz 1e3 mhz 1e6 ghz 1e9; w 1 kw 1e3; month 1 year 12 century 1200
-bit 1 byte 8 kb 8e3 mb 8e6 gb 8e9 tb 8e12
-kib 1 mib 1024 gib 1048576 tib 1073741824
+bit 1 byte 8 kb 8e3 mb 8e6 gb 8e9 tb 8e12 kib 8192 mib 8388608 gib 8589934592 tib 8796093022208
+bit/s 1 kbit/s 1e3 mbit/s 1e6 gbit/s 1e9; km/h 1 m/s 3.6 mph 1.609344
 """
+# Many write KB where they mean 1024 bytes.
+BINARY = {"byte": 1.0, "kb": 1024.0, "mb": 1024.0**2, "gb": 1024.0**3, "tb": 1024.0**4}
 # What is counted is not always named: "100 times" for a loop from 1 to 100.
 COUNTS = ("step", "times", "token", "fold")
 FACTORS = {
@@ -89,7 +96,7 @@ class Number:
 
 def numbers_of(text: str, *, with_one: bool = True) -> list[Number]:
     """Every number of a bare text. The word "one" is a number only with a unit, unless told."""
-    found = list(_scan(text))
+    found = sorted([*_scan(text), *_halves(text)], key=lambda number: number.start)
     for index in range(len(found) - 2, -1, -1):
         number, following = found[index], found[index + 1]
         # In "1 to 4 ms" the unit belongs to both.
@@ -127,8 +134,19 @@ def _scan(text: str) -> Iterator[Number]:
                 break
             end = scanned[index].end()
             index += 1
+        if not unit and (half := AND_A_HALF.match(text, end)):
+            value, end = _halved(value), half.end()
+            while index < len(scanned) and scanned[index].start() < end:
+                index += 1
         if not unit and index < len(scanned) and _close(text, end, scanned[index]):
             unit = UNITS.get((scanned[index]["word"] or "").lower(), "")
+            per = SLASH.match(text, scanned[index].end())
+            rate = per and UNITS.get(text[scanned[index].start() : per.end()].lower())
+            if per and rate:
+                yield Number(
+                    value, rate, found.start(), per.end(), text[found.start() : per.end()], spelled
+                )
+                continue
             if unit == "s" and scanned[index]["word"] == "second":
                 # "the two second arms": only the plural and the abbreviation are sure.
                 unit = "s" if value == "1" or "-" in text[end : scanned[index].start()] else ""
@@ -140,6 +158,42 @@ def _scan(text: str) -> Iterator[Number]:
                     if named in ("c", "f"):
                         unit, end = named, named_scale[0].end()
         yield Number(value, unit, found.start(), end, text[found.start() : end].strip(), spelled)
+
+
+def _halves(text: str) -> Iterator[Number]:
+    """Half an hour, half a million."""
+    for found in HALF_OF_ONE.finditer(text):
+        word = found["word"].lower()
+        if word in UNITS or word in SCALES:
+            value = _times("0.5", SCALES.get(word, 1))
+            yield Number(value, UNITS.get(word, ""), *found.span(), found[0], spelled=True)
+
+
+# What a passage says of a quantity without a number: it counts as evidence, never as a claim.
+IMPLIED = re.compile(
+    r"(?<!half )(?<!half-)\b(?:an?|per|each|every)[ -](?P<one>[^\W\d_]{2,})"
+    r"|\b(?P<part>half|(?:a|one)[ -]quarter|three[ -]quarters)\b(?![ -]an?\b)"
+    r"|\b(?P<twice>twice)\b|\b(?P<digits>\d+(?:\.\d+)?)(?P<scale>[kKMB])(?!\w)",
+    re.IGNORECASE,
+)
+PARTS = {"half": "0.5", "a quarter": "0.25", "one quarter": "0.25", "three quarters": "0.75"}
+SHORT_SCALES = {"k": 10**3, "K": 10**3, "M": 10**6, "B": 10**9}
+
+
+def implied_numbers(text: str) -> Iterator[Number]:
+    """An hour, half of them, twice, 2M."""
+    for found in IMPLIED.finditer(text):
+        value, unit = "1", ""
+        if found["one"]:
+            unit = UNITS.get(found["one"].lower(), "")
+        elif found["part"]:
+            value = PARTS[found["part"].lower().replace("-", " ")]
+        elif found["twice"]:
+            value, unit = "2", "times"
+        elif found["scale"] in SHORT_SCALES:
+            value = _times(found["digits"], SHORT_SCALES[found["scale"]])
+        if value != "1" or unit:
+            yield Number(value, unit, *found.span(), found[0], spelled=True)
 
 
 def _close(text: str, end: int, following: re.Match[str]) -> bool:
@@ -196,6 +250,14 @@ def _times(value: str, scale: int) -> str:
     return f"{product:.6f}".rstrip("0").rstrip(".")
 
 
+def _halved(value: str) -> str:
+    """Two and a half."""
+    try:
+        return f"{float(value) + 0.5:g}"
+    except ValueError:  # a version
+        return value
+
+
 def same_quantity(ours: Number, theirs: Number) -> bool:
     """Whether two numbers say the same: a unit that ours has, theirs must have too, or another one
     of its kind (2000 ms, 2 seconds)."""
@@ -206,7 +268,12 @@ def same_quantity(ours: Number, theirs: Number) -> bool:
         return _same(whole.value, 0.01, share.value, 1.0)
     kind, factor = FACTORS.get(ours.unit, (-1, 0.0))
     their_kind, their_factor = FACTORS.get(theirs.unit, (-2, 0.0))
-    return kind == their_kind and _same(ours.value, factor, theirs.value, their_factor)
+    if kind == their_kind and _same(ours.value, factor, theirs.value, their_factor):
+        return True
+    binary = BINARY.get(ours.unit), BINARY.get(theirs.unit)
+    return None not in binary and _same(
+        ours.value, binary[0] or 0.0, theirs.value, binary[1] or 0.0
+    )
 
 
 def _same(one: str, factor: float, other: str, other_factor: float) -> bool:
@@ -219,6 +286,26 @@ def _same(one: str, factor: float, other: str, other_factor: float) -> bool:
 def units_named(text: str) -> frozenset[str]:
     """Units that stand apart from a number: "the period is given in seconds", "Timeout (s)"."""
     return frozenset(UNITS[word] for word in WORD.findall(text.lower()) if word in UNITS)
+
+
+# How a text may say that something is counted by the minute.
+RATE = re.compile(r"\bper[ -](second|minute|hour|day|week|month|year)\b", re.IGNORECASE)
+RATES = {
+    "second": r"\bsec|/ ?s\b|\bs\b|hz\b|\w+ps\b",
+    "minute": r"\bmin|\w+pm\b",
+    "hour": r"\bhour|\bhr|\bh\b|\bkph\b|\bmph\b",
+    "day": r"\bda(?:y|ily)",
+    "week": r"\bweek",
+    "month": r"\bmonth",
+    "year": r"\byear|\byr|\bannual",
+}
+
+
+def rates_missing(claim: str, evidence: str) -> Iterator[str]:
+    """Rates of a claim whose unit of time the evidence never names."""
+    for found in RATE.finditer(claim):
+        if not re.search(RATES[found[1].lower()], evidence, re.IGNORECASE):
+            yield found[0]
 
 
 _MONTHS = "january february march april may june july august september october november december"
@@ -259,3 +346,43 @@ def dates_of(text: str) -> Iterator[Date]:
         month = MONTHS[named] if named in MONTHS else int(named)
         day = int(parts.get("day", 0))
         yield Date(int(parts["year"]), month, day, *found.span(), found[0])
+
+
+TIME = re.compile(
+    r"\b(?P<hour1>1[0-2]|0?[1-9])(?::(?P<minute1>[0-5]\d))?\s?(?P<half1>[ap])(?:m\b|\.\s?m\b\.?)"
+    r"|(?<![\w:.])(?P<hour2>[01]?\d|2[0-3]):(?P<minute2>[0-5]\d)(?::[0-5]\d)?(?![\w:])"
+    r"|\b(?P<named3>noon|midday|midnight)\b",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True)
+class Time:
+    """A time of the day. It is `sure` where it can't be twelve hours later as well."""
+
+    hour: int
+    minute: int
+    sure: bool
+    start: int
+    end: int
+    shown: str
+    named: bool = False
+
+    def same_on_the_clock(self, other: Time) -> bool:
+        return (self.hour % 12, self.minute) == (other.hour % 12, other.minute)
+
+    def agrees(self, other: Time) -> bool:
+        both = self.sure and other.sure
+        return self.same_on_the_clock(other) and not (both and self.hour != other.hour)
+
+
+def times_of(text: str) -> Iterator[Time]:
+    for found in TIME.finditer(text):
+        parts = {name[:-1]: value for name, value in found.groupdict().items() if value}
+        named, half = parts.get("named", ""), parts.get("half", "")
+        hour = 0 if named.lower() == "midnight" else int(parts.get("hour", 12))
+        if half:
+            hour = hour % 12 + (12 if half.lower() == "p" else 0)
+        sure = bool(named or half) or not 0 < hour < 13
+        minute = int(parts.get("minute", 0))
+        yield Time(hour, minute, sure, *found.span(), found[0], bool(named))
