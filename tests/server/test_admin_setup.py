@@ -114,6 +114,11 @@ async def test_the_environment_wins(serve: Serve, llm: LlmServer) -> None:
     [
         ({"address": "file:///etc", "model": "x"}, "address"),
         ({"address": "http://user:word@host/v1", "model": "x"}, "address"),
+        ({"address": "http://host:99999/v1", "model": "x"}, "address"),
+        ({"address": "http://host\\/v1", "model": "x"}, "address"),
+        ({"address": "http://\u3002/v1", "model": "x"}, "address"),
+        ({"address": "http://[::1/v1", "model": "x"}, "address"),
+        ({"address": "http://[::1][::1%25lo]@", "model": "x"}, "address"),
         ({"address": OPENAI, "model": "two words"}, "model"),
         ({"address": OPENAI, "model": "gpt-4o-mini"}, "key"),
         ({"address": OPENAI, "model": "gpt-4o-mini", "key": "my-own-secret"}, "key"),

@@ -275,8 +275,8 @@ def _address_and_login(given: str) -> tuple[str, str]:
         login = encode_basic_auth(url.user or "", url.password or "") if url.raw_user else ""
         if url.scheme in ("http", "https") and url.host:
             return str(url.with_user(None)), login
-        cause = None
-    except ValueError as problem:
+        cause: Exception | None = None
+    except (ValueError, LookupError) as problem:
         cause = problem
     raise ConfigurationError(
         "OPENAI_BASE_URL is not a web address.",

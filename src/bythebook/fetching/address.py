@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from ipaddress import IPv6Address
 from pathlib import Path
@@ -23,6 +24,9 @@ PASSWORD = re.compile(r"//[^/@\s]*@")
 # Not those of `reading.naming`: the folder of a checkout that was fetched is called by this.
 GENERIC_NAMES = frozenset({"docs", "doc", "src", "content", "book", "pages", "files"})
 MAX_LENGTH = 1000
+# As it is written: escapes, steps back and what is only for tracking make it shorter.
+MAX_WRITTEN = 20 * MAX_LENGTH
+MAX_HOST = 253
 MAX_SEGMENTS = 20
 # The same name so often in one path is a link that leads to itself.
 MAX_REPEATED = 3
@@ -239,6 +243,8 @@ def without_password(text: str) -> str:
 def normalise(url: str, base: str = "") -> str | None:
     """The one spelling of an address, without fragment and tracking parameters; None for what is
     no web address or one that holds a password."""
+    if len(url) > MAX_WRITTEN:
+        return None
     try:
         parts = urlsplit(urljoin(base, url.strip()) if base else url.strip())
         port = parts.port
@@ -263,6 +269,8 @@ def normalise(url: str, base: str = "") -> str | None:
 
 
 def _host(name: str) -> str:
+    if len(name) > MAX_HOST:  # before `idna`, which takes its time
+        return ""
     if ":" in name:
         try:
             return f"[{IPv6Address(name.partition('%')[0]).compressed}]"
@@ -296,7 +304,7 @@ def _without_dots(path: str) -> str:
     for index, segment in enumerate(segments):
         last = index == len(segments) - 1
         if segment == "..":
-            kept = kept[:-1]
+            del kept[-1:]
         elif segment != ".":
             kept.append(segment)
             continue
@@ -348,6 +356,10 @@ class Scope:
             secure = "https:" + made.removeprefix("http:")
             made = secure if self.holds(secure) else made  # old links of a site that moved
         return made if made and self.holds(made) else None
+
+    def take_all(self, urls: Iterable[str], base: str) -> list[str]:
+        """Those that are in it."""
+        return [taken for url in urls if (taken := self.take(url, base))]
 
     def path_in(self, url: str) -> str:
         """Path and query behind the scope's folder."""

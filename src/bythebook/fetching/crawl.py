@@ -119,7 +119,7 @@ class Crawl:
                 page_links.site or page_links.title or urlsplit(first.url).hostname or ""
             )
             self.record.language = page_links.language or "en"
-            self._add_links(page_links, first.url, 0)
+            await self._add_links(page_links, first.url, 0)
 
     def _add(self, url: str, depth: int) -> None:
         key = key_of(url)
@@ -135,14 +135,13 @@ class Crawl:
         self.seen.add(key)
         self.queue.append((url, depth))
 
-    def _add_links(self, page_links: PageLinks, url: str, depth: int) -> None:
+    async def _add_links(self, page_links: PageLinks, url: str, depth: int) -> None:
         base = normalise(page_links.base, url) or url if page_links.base else url
         if page_links.canonical and (canonical := self.scope.take(page_links.canonical, base)):
             self._add(canonical, depth)
         if self.follows and not page_links.nofollow:
-            for link in page_links.links:
-                if taken := self.scope.take(link, base):
-                    self._add(taken, depth + 1)
+            for taken in await asyncio.to_thread(self.scope.take_all, page_links.links, base):
+                self._add(taken, depth + 1)
 
     def _recheck(self) -> None:
         """Pages from the last time that nothing led to now."""
@@ -198,7 +197,7 @@ class Crawl:
             page_links = await self._take(key, answer, known)
             url = answer.url
         if page_links and depth is not None:
-            self._add_links(page_links, url, depth)
+            await self._add_links(page_links, url, depth)
 
     async def _ask(self, url: str, known: FetchedPage | None) -> WebResponse:
         etag, last_modified = await asyncio.to_thread(validators_of, known, self.mirror)
@@ -259,7 +258,9 @@ class Crawl:
                 named = answer.content_type or "unknown"
                 self.report.problems.append(f"{answer.url} is not a page: its type is {named}")
             return None
-        body = to_utf8(answer.body, answer.charset) if kind == ".html" else answer.body
+        body = answer.body
+        if kind == ".html":
+            body = await asyncio.to_thread(to_utf8, body, answer.charset)
         file = file_name(self.scope, answer.url, kind)
         page = FetchedPage(
             url=answer.url,

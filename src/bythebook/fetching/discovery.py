@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 import zlib
 from collections.abc import Iterable
@@ -261,17 +262,17 @@ async def _listed(
             if url not in bodies:
                 answer = await web.get(url, MAX_SITEMAP_BYTES, allowed=same.holds)
                 bodies[url] = answer.body if answer.status == 200 else b""
-            found = read_sitemap(url, bodies.pop(url), 10 * most)
+            body = bodies.pop(url)
+            found = await asyncio.to_thread(read_sitemap, url, body, 10 * most)
         except SourceError:
             if got:
                 raise
             continue
-        for page in found.pages:
-            if taken := scope.take(page, url):
-                pages.setdefault(key_of(taken), taken)
+        for taken in await asyncio.to_thread(scope.take_all, found.pages, url):
+            pages.setdefault(key_of(taken), taken)
         for below in found.sitemaps:
-            taken = same.take(below, url)
-            if taken and taken not in seen:
-                seen.add(taken)
-                queue.append(taken)
+            further = same.take(below, url)
+            if further and further not in seen:
+                seen.add(further)
+                queue.append(further)
     return tuple(pages.values())[:most]

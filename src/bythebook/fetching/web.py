@@ -17,6 +17,7 @@ from bythebook.errors import SourceError
 from bythebook.fetching.address import normalise
 from bythebook.fetching.guard import Guard, GuardedTransport, Unreachable
 from bythebook.models.values import retry_after
+from bythebook.reading.readers.markup_tokens import text_encoding
 
 MAX_REDIRECTS = 5
 MOVED = frozenset({301, 302, 303, 307, 308})
@@ -214,7 +215,10 @@ def to_utf8(body: bytes, charset: str) -> bytes:
     they name; a header that is plainly wrong does not count."""
     if not charset or body.startswith((codecs.BOM_UTF8, codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         return body
+    encoding = text_encoding(charset)
+    if encoding is None:
+        return body
     try:
-        return codecs.BOM_UTF8 + body.decode(charset).encode("utf-8")
+        return codecs.BOM_UTF8 + body.decode(encoding).encode("utf-8")
     except (LookupError, ValueError):
         return body

@@ -6,7 +6,6 @@ import json
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
 from pydantic import SecretStr
 from pydantic_core import PydanticCustomError
@@ -34,13 +33,7 @@ class ChosenModel:
     def checked(cls, address: str, model: str, key: str | None) -> ChosenModel:
         """As somebody gave it; raises what is wrong."""
         chosen = cls(address.strip(), model.strip(), SecretStr(key) if key else None)
-        try:
-            parts = urlsplit(chosen.address)
-            is_web = parts.scheme in ("http", "https") and bool(parts.hostname)
-            is_plain = not (parts.username or parts.password or parts.query or parts.fragment)
-        except ValueError:
-            is_web = is_plain = False
-        if not is_web or not is_plain or not chosen.address.isprintable():
+        if not _is_plain_address(chosen.address):
             raise InputError(
                 "The address of the language model is not a plain web address.",
                 action="Give one such as https://api.openai.com/v1 or http://localhost:11434/v1.",
@@ -67,6 +60,24 @@ class ChosenModel:
             "openai_api_key": self.key,
         }
         return others.model_copy(update=changes).with_choice_on_page(True)
+
+
+def _is_plain_address(text: str) -> bool:
+    """As who connects to it reads it: what is kept and can't be used then would stop the service
+    when it starts the next time."""
+    from httpx import URL as ClientUrl  # slow to import, and seldom needed
+    from httpx import InvalidURL
+    from yarl import URL
+
+    try:
+        url, same = URL(text), ClientUrl(text)
+        is_web = url.scheme in ("http", "https") and same.scheme == url.scheme and same.host
+        is_plain = url.raw_user is url.raw_password is None and not url.raw_query_string
+        return (
+            bool(is_web and url.host and is_plain and not url.raw_fragment) and text.isprintable()
+        )
+    except (ValueError, LookupError, InvalidURL):
+        return False
 
 
 def chosen_elsewhere(settings: Settings) -> list[str]:

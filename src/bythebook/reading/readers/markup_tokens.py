@@ -33,6 +33,12 @@ CHARSET = re.compile(
     rb"<\?xml[^>]{0,100}?encoding\s*+=\s*+[\"']([\w-]++)",
     re.IGNORECASE,
 )
+LONGEST_ENCODING = 40
+# Python reads these too, punycode in the square of the length. Browsers know none of them, so that
+# readers of a page that names one see another text.
+NO_PAGE_HAS = frozenset(
+    {"idna", "punycode", "raw-unicode-escape", "undefined", "unicode-escape", "utf-7"}
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,12 +181,23 @@ def decoded(data: bytes) -> str:
         if data.startswith(mark):
             return data[len(mark) :].decode(encoding, "replace")
     named = CHARSET.search(data[:2048])
-    names = [(named[1] or named[2]).decode("ascii", "replace")] if named else []
+    names = [text_encoding((named[1] or named[2]).decode("ascii", "replace"))] if named else []
     for name in [*names, "utf-8"]:
+        if name is None or name.startswith(("utf-16", "utf-32")):
+            continue  # with these it could not have been read up to here
         try:
-            if codecs.lookup(name).name.startswith(("utf-16", "utf-32")):
-                continue  # it could not have been read up to here
             return data.decode(name)
         except (LookupError, ValueError):
             continue
     return data.decode("cp1252", "replace")
+
+
+def text_encoding(name: str) -> str | None:
+    """Python's name for an encoding that a page may have; None where there is none."""
+    if len(name) > LONGEST_ENCODING:  # Python remembers every name that it looked for
+        return None
+    try:
+        found = codecs.lookup(name).name
+    except (LookupError, ValueError):
+        return None
+    return None if found in NO_PAGE_HAS else found
