@@ -75,7 +75,7 @@ logger = logging.getLogger(__name__)
 EXAMPLE: dict[str, Any] = {
     "status": "error",
     "error": "E005",
-    "message": "The field message is not usable: it should have at least 1 character.",
+    "message": "The field message is invalid: string should have at least 1 character.",
     "suggested_action": "Change the field message and send the request again.",
     "details": {"field": "message"},
     "request_id": "0b6ff1a2-9d0c-4d6e-8f43-0f6c5e1c9a11",
@@ -212,7 +212,7 @@ def _invalid(error: RequestValidationError, request: Request) -> InputError:
     """The first thing that is wrong, under its name; the client's own text is not sent back."""
     first = error.errors()[0]
     if first["type"] == "json_invalid":
-        return InputError("The body is not JSON.", action="Send a JSON object.")
+        return _unreadable("The body is not JSON.")
     place = [str(part) for part in first["loc"]]
     # A page of another site can't send JSON as such unasked, so nothing else is taken for it.
     if place == ["body"] and "json" not in request.headers.get("content-type", "").lower():
@@ -232,6 +232,10 @@ def _invalid(error: RequestValidationError, request: Request) -> InputError:
     )
 
 
+def _unreadable(message: str) -> InputError:
+    return InputError(message, action="Send a JSON object.", details={"field": "body"})
+
+
 def _http_error(error: HTTPException, request: Request) -> BookError:
     if error.status_code == HTTPStatus.NOT_FOUND:
         return BookNotFound(
@@ -242,4 +246,6 @@ def _http_error(error: HTTPException, request: Request) -> BookError:
             f"This address does not take {request.method}.",
             action="`GET /docs` lists what there is.",
         )
+    if error.status_code == HTTPStatus.BAD_REQUEST:
+        return _unreadable("The body is not JSON in UTF-8.")
     return InputError(f"{error.detail}.".replace("..", "."), action="See `GET /docs`.")

@@ -145,7 +145,7 @@ SUMMARY: Json = {
 }
 ENTRY: Json = {
     "id": PASSAGE,
-    "text": f"## Links and joints\n\n{QUOTE}",
+    "text": f"# URDF and Xacro\n\n…\n\n## Links and joints\n\n{QUOTE} …",
     "source_file": FILE,
     "section_title": "Links and joints",
     "module": "ros2",
