@@ -264,7 +264,7 @@ def _checked_books(books: Sequence[str] | None) -> tuple[str, ...] | None:
             action="Name the books, or none for all of them.",
             details={"field": "book"},
         )
-    return tuple(dict.fromkeys(check_book_id(book) for book in books))
+    return tuple(dict.fromkeys(check_book_id(book, "book") for book in books))
 
 
 def _checked_expiry(expires_at: datetime | None, created_at: datetime) -> datetime | None:

@@ -170,6 +170,17 @@ async def test_what_a_request_may_be(up: Running, fields: dict[str, Any]) -> Non
         assert uuid.UUID(told["session_id"]).version == 4
 
 
+@pytest.mark.parametrize("path", ["/chat/run", "/chat/stream"])
+async def test_defaults_of_a_request(up: Running, path: str) -> None:
+    """As the search was made that a bare question leads to."""
+    told = await up.http.post(path, json={"message": QUESTION, "session_id": SESSION})
+    assert told.headers["content-type"].startswith(
+        "application/json" if path == "/chat/run" else "text/event-stream"
+    )
+    (call,) = (await up.http.get(f"/session/{SESSION}")).json()["retrieval_history"]
+    assert call["arguments"] == {"query": QUESTION, "top_k": 5, "similarity_threshold": 0.7}
+
+
 @pytest.mark.parametrize(
     ("fields", "named"),
     [

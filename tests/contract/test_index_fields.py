@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import AsyncIterator
+from datetime import datetime
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ import pytest
 from booktext import WriteBook, lesson, section, small_book
 from bythebook.index.store import all_points, book_filter
 from bythebook.library import Library
+from bythebook.models.values import IngestionMode
 from bythebook.settings import Settings
 from contract.shapes import misfits
 from invariants import check_invariants
@@ -111,13 +113,32 @@ async def test_every_field_that_is_stored(kept: Library, write_book: WriteBook) 
         file = folder / payload["source_file"]
         assert payload["source_file_hash"] == sha256(file.read_bytes()).hexdigest()
         assert payload["content_hash"] == sha256(payload["text"].encode()).hexdigest()
+        assert payload["embedding_model"] == kept.embedder.name
         assert len((point.vector or {})["dense"]) == kept.embedder.dimension  # type: ignore[arg-type]
     state = await kept.catalog.state("small", kept.settings.collection)
     told = state.model_dump(mode="json")
     assert misfits(told, STATE) == []
     assert all(misfits(record, RECORD) == [] for record in told["records"].values())
-    assert all(file == record.source_file for file, record in state.records.items())
+    for file, record in state.records.items():
+        assert (file, "small") == (record.source_file, record.book_id)
+        assert record.file_hash == sha256((folder / file).read_bytes()).hexdigest()
     assert state.total_chunks == len(points)
+
+
+async def test_the_state_says_when_the_book_was_read(kept: Library, write_book: WriteBook) -> None:
+    folder = write_book(small_book())
+
+    async def times(mode: IngestionMode) -> tuple[datetime | None, datetime | None]:
+        await kept.ingest(folder, mode=mode)
+        state = await kept.catalog.state("small", kept.settings.collection)
+        return state.last_full_ingest, state.last_incremental_update
+
+    never, first = await times("incremental")
+    assert never is None and first is not None
+    full, same = await times("full")
+    assert full is not None and full > first == same
+    again, later = await times("incremental")
+    assert later is not None and later > full == again
 
 
 async def test_ids_follow_from_place_and_content(kept: Library, write_book: WriteBook) -> None:

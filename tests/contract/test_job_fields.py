@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -52,7 +53,11 @@ async def test_a_job_from_the_queue_to_its_end(
         assert misfits(queued, JOB) == [] and misfits(first, JOB) == []
         assert (queued["status"], queued["completed_at"]) == ("queued", None)
         assert (first["status"], first["mode"]) == ("completed", "incremental")
-        assert first["completed_at"] >= first["started_at"] and first["error_message"] is None
+        begun, ended = (
+            datetime.fromisoformat(first[f"{end}_at"]) for end in ("started", "completed")
+        )
+        assert ended >= begun and first["error_message"] is None
+        assert first["duration_seconds"] == int((ended - begun).total_seconds())
         assert (first["files_processed"], first["files_skipped"]) == (4, 0)
         assert (first["chunks_created"], first["chunks_deleted"]) == (8, 0)
         again = (await trigger(up, book_id="small"))[1]

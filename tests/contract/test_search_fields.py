@@ -60,14 +60,45 @@ async def test_every_field_of_a_response(up: Running) -> None:
     assert len(told["results"]) == 20
     for result in told["results"]:
         assert misfits(result, RESULT) == []
+    for field in ("section_title", "prev_chunk_id", "next_chunk_id"):
+        assert any(result[field] for result in told["results"]), field
     scores = [result["score"] for result in told["results"]]
     assert scores == sorted(scores, reverse=True)
     hashes = [result["content_hash"] for result in told["results"]]
     assert len(set(hashes)) == len(hashes)
 
 
+async def test_a_result_names_its_neighbours(up: Running) -> None:
+    for result in (await found(up, hardware_tier_filter=4, limit=20))["results"]:
+        whole = (await up.http.get(f"/lesson/{result['parent_doc_id']}")).json()["passages"]
+        ids = [None, *(passage["id"] for passage in whole), None]
+        at = result["chunk_index"] + 1
+        assert ids[at - 1 : at + 2] == [
+            result[name] for name in ("prev_chunk_id", "id", "next_chunk_id")
+        ]
+        assert result["total_chunks"] == len(whole)
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "told_as"),
+    [
+        ("hardware_tier_filter", 3, "hardware_tier_filter"),
+        ("module_filter", "gazebo", "module_filter"),
+        ("prefix", "module-3-isaac", "filter_applied"),
+    ],
+)
+async def test_the_filters_are_told(up: Running, field: str, value: Any, told_as: str) -> None:
+    assert (await found(up, **{field: value}))[told_as] == value
+
+
+async def test_the_shortest_text(up: Running) -> None:
+    assert (await found(up, text="arm"))["query"] == "arm"
+
+
 async def test_defaults(up: Running) -> None:
     told = await found(up)
+    assert told["hardware_tier_filter"] == 1
+    assert {result["hardware_tier"] for result in told["results"]} == {1}
     assert len(told["results"]) == 5 and told["book_id"] == "physical-ai-robotics"
     assert told["module_filter"] is None and told["filter_applied"] is None
 
@@ -120,6 +151,10 @@ async def test_a_lesson_by_its_parent(up: Running) -> None:
     ("field", "value"),
     [
         ("text", "ab"),
+        ("text", "  ab  "),
+        ("text", "..."),
+        ("book_id", ""),
+        ("book_id", "../x"),
         ("limit", 0),
         ("limit", 21),
         ("hardware_tier_filter", 0),
@@ -134,7 +169,7 @@ async def test_a_lesson_by_its_parent(up: Running) -> None:
 async def test_what_is_no_query(up: Running, field: str, value: Any) -> None:
     response = await up.http.post("/search", json={"text": QUESTION, field: value})
     assert response.status_code == 400
-    assert field in str(response.json())
+    assert response.json()["details"]["field"].partition(".")[0] == field
 
 
 async def test_a_module_that_the_book_lacks(up: Running) -> None:

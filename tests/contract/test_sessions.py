@@ -140,6 +140,31 @@ async def test_the_model_says_once_what_a_conversation_is_about(
     assert "Reader: hello" in asked["messages"][-1]["content"] and asked["max_tokens"] == 100
 
 
+async def test_a_summary_is_short_however_long_the_questions_are(up: Running) -> None:
+    session = (await up.ask("hi")).json()["session_id"]
+    for place in ("links of a URDF", "topics and messages", "quality of service", "Xacro macros"):
+        asked = f"I have read for a while about {place} and wonder in which of these chapters, and "
+        asked += f"for what reason, the book explains {place} to somebody who is new to robots?"
+        await up.ask(asked, session_id=session)
+    summary = (await up.http.get(f"/session/{session}/summary")).json()
+    assert summary["exchanges"] == 5 and 20 < len(summary["topic_summary"]) <= 200
+
+
+async def test_a_summary_is_short_however_much_a_model_says(serve: Serve, llm: LlmServer) -> None:
+    llm.script(says(f"{TOPIC}; " * 10))
+    async with serve(**with_model(llm)) as up:
+        session = (await up.ask("hello")).json()["session_id"]
+        for _ in range(4):
+            await up.ask("thanks", session_id=session)
+
+        async def told() -> str:
+            found = await up.http.get(f"/session/{session}/summary")
+            summary = str(found.json()["topic_summary"])
+            return summary if TOPIC in summary else ""
+
+        assert 100 < len(await until(told)) <= 200
+
+
 async def test_small_talk_is_no_topic(up: Running) -> None:
     session = (await up.ask("hello")).json()["session_id"]
     for message in (QUESTION, "thanks", "thanks", "hi"):

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from bythebook.agent.events import TRANSITIONS, AgentState
 from server.conftest import Serve
-from server.running import Running, with_model
+from server.running import Running, failing_statements, running, with_model
 from standins.llm_server import Call, LlmServer, Step, bad_arguments, fails, says
+from standins.refusing_server import refusing
 
 SEARCHED = ["received", "processing", "tool_call_needed", "tool_executed", "response_generated"]
 WITHOUT_SEARCH = ["received", "processing", "response_generated"]
@@ -108,6 +110,28 @@ async def test_a_turn_too_many_fails(serve: Serve) -> None:
     name, problem = events[-1]
     assert name == "error" and "2 turns" in problem["message"]
     assert refused.status_code == 400 and history["turn_count"] == 2
+
+
+async def test_a_model_that_fails_before_it_searches(serve: Serve, llm: LlmServer) -> None:
+    llm.script(says("A service answers a request. [1]"))
+    async with serve(**with_model(llm), model_down="error") as up:
+        session = (await up.ask(QUESTION)).json()["session_id"]
+        llm.always(fails(401))
+        events = await up.events("And what about that?", session_id=session)
+    assert states_of(events) == [*SEARCHED[:2], "failed"] and events[-1][0] == "error"
+
+
+async def test_a_search_that_fails(sample_home: Path, own_database: str) -> None:
+    with refusing(400) as (url, _):
+        async with running(sample_home, qdrant_url=url, database_url=own_database) as up:
+            events = await up.events(QUESTION)
+    assert states_of(events) == [*SEARCHED[:3], "failed"] and events[-1][0] == "error"
+
+
+async def test_an_answer_that_can_not_be_kept(up: Running) -> None:
+    with failing_statements(up, "INSERT INTO conversation_threads"):
+        events = await up.events(QUESTION)
+    assert states_of(events)[-1] == "failed" and events[-1][0] == "error"
 
 
 async def test_every_failure_ends_in_failed(serve: Serve, llm: LlmServer) -> None:

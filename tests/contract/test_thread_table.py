@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import json
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import inspect, text
+from sqlalchemy import inspect, select, text, update
 from sqlalchemy.engine import Connection
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from booktext import CANARIES, WriteBook
 from bythebook.database.engine import open_database
+from bythebook.database.tables import threads
+from bythebook.models.chunk import now
 from server.running import running, until
 
 QUESTION = "What is a canary?"
@@ -88,3 +91,27 @@ async def test_a_conversation_is_a_row_until_it_is_idle_or_deleted(
         assert await rows("conversation_threads") == []
         assert (await up.http.get(f"/session/{session}/history")).status_code == 404
     await watching.dispose()
+
+
+async def test_a_conversation_rests_after_an_hour(
+    tmp_path: Path, write_book: WriteBook, database_url: str
+) -> None:
+    """As the settings are where nothing was said of it."""
+    write_book({f"canary/{name}": content for name, content in CANARIES.items()})
+    how: dict[str, Any] = {"database_url": database_url}
+    minutes = (58, 62)
+    async with running(tmp_path / "home", **how) as up:
+        await up.service.library.ingest(tmp_path / "book" / "canary", book_id="canary")
+        sessions = [(await up.ask("hello")).json()["session_id"] for _ in minutes]
+        async with up.service.library.engine.begin() as connection:
+            for session, since in zip(sessions, minutes, strict=True):
+                aged = update(threads).where(threads.c.thread_id == session)
+                await connection.execute(aged.values(updated_at=now() - timedelta(minutes=since)))
+    async with running(tmp_path / "home", **how) as up:
+
+        async def left() -> list[str] | None:
+            async with up.service.library.engine.connect() as connection:
+                found = (await connection.execute(select(threads.c.thread_id))).scalars().all()
+            return [str(each) for each in found] if len(found) < len(sessions) else None
+
+        assert await until(left) == sessions[:1]

@@ -35,8 +35,13 @@ async def test_every_field_of_the_result(serve: Serve, llm: LlmServer) -> None:
     assert told["total_results"] == len(told["results"])
     for rank, result in enumerate(told["results"], 1):
         assert misfits(result, RESULT) == [] and result["rank"] == rank
-    texts = {result["text"] for result in found.json()["results"]}
-    assert told["results"][0]["chunk_text"] in texts
+    known = {result["text"]: result for result in found.json()["results"]}
+    same = [each for each in told["results"] if each["chunk_text"] in known]
+    assert told["results"][0] in same and any(each["section_heading"] for each in same)
+    for each in same:
+        result = known[each["chunk_text"]]
+        assert each["section_heading"] == result["section_title"]
+        assert (each["page_title"], each["source_url"]) == (result["title"], result["url"])
 
 
 @pytest.mark.parametrize(

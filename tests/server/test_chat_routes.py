@@ -144,10 +144,18 @@ async def test_addresses_and_methods_that_are_not_there(up: Running) -> None:
     assert "GET" in wrong.json()["message"]
 
 
-async def test_what_is_not_json_is_told(up: Running) -> None:
+@pytest.mark.parametrize("content", [b"{not json", b"", b"\xff", b'{"message": "\xff"}'])
+@pytest.mark.parametrize("path", ["/chat/run", "/search", "/ingestion/trigger"])
+async def test_what_is_not_json_is_told(up: Running, path: str, content: bytes) -> None:
     headers = {"Content-Type": "application/json"}
-    response = await up.http.post("/chat/run", content=b"{not json", headers=headers)
-    assert response.status_code == 400 and "not JSON" in response.json()["message"]
+    response = await up.http.post(path, content=content, headers=headers)
+    told = response.json()
+    assert (response.status_code, told["details"]) == (400, {"field": "body"})
+    assert ("not JSON" in told["message"]) == bool(content)
+    assert told["suggested_action"]
+
+
+async def test_a_form_is_not_json(up: Running) -> None:
     form = await up.http.post("/chat/run", data={"message": COVERED})
     assert form.status_code == 400
 

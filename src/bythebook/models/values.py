@@ -163,10 +163,11 @@ IsoMoment = Annotated[str, AfterValidator(_is_iso)]
 BOOK_ID = r"^[a-z0-9][a-z0-9._-]{0,99}$"
 
 
-def check_book_id(book_id: str) -> str:
+def check_book_id(book_id: str, field: str = "book_id") -> str:
     if not re.fullmatch(BOOK_ID, book_id):
         raise InputError(
             f"{book_id!r} can't be a book's id.",
             action="Use lower-case letters, digits, dots, dashes and underscores, at most 100.",
+            details={"field": field},
         )
     return book_id

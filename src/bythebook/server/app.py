@@ -95,10 +95,36 @@ def _openapi(app: FastAPI) -> dict[str, Any]:
     """FastAPI's OpenAPI document, without its own validation errors, which ours replace."""
     if app.openapi_schema is None:
         document = FastAPI.openapi(app)
+        models = document["components"]["schemas"]
+        for model in ("HTTPValidationError", "ValidationError"):
+            models.pop(model, None)
         for methods in document["paths"].values():
             for route in methods.values():
                 route["responses"].pop("422", None)
-        for model in ("HTTPValidationError", "ValidationError"):
-            document["components"]["schemas"].pop(model, None)
+                for response in route["responses"].values():
+                    for content in response.get("content", {}).values():
+                        _add_nulls(content.get("example"), content.get("schema", {}), models)
+        for schema in models.values():
+            for example in (schema.get("example"), *schema.get("examples", ())):
+                _add_nulls(example, schema, models)
     assert app.openapi_schema is not None
     return app.openapi_schema
+
+
+def _add_nulls(example: Any, schema: dict[str, Any], models: dict[str, Any]) -> None:
+    """FastAPI takes every null out of an example, also that of a field which is always there."""
+    others = [one for one in schema.get("anyOf", ()) if one.get("type") != "null"]
+    if len(others) == 1:
+        schema = others[0]
+    schema = models[schema["$ref"].rpartition("/")[2]] if "$ref" in schema else schema
+    if isinstance(example, list):
+        for item in example:
+            _add_nulls(item, schema.get("items", {}), models)
+    elif isinstance(example, dict):
+        fields = schema.get("properties", {})
+        for name, value in example.items():
+            _add_nulls(value, fields.get(name, {}), models)
+        if missing := [name for name in schema.get("required", ()) if name not in example]:
+            whole = {**dict.fromkeys(missing), **example}
+            example.clear()
+            example |= {name: whole[name] for name in [*fields, *whole] if name in whole}

@@ -12,7 +12,7 @@ from typing import Any
 from weakref import WeakValueDictionary
 
 from bythebook.agent.assistant import Assistant
-from bythebook.agent.events import Done, Event, Failed, Token
+from bythebook.agent.events import AgentState, Done, Event, Failed, StateChanged, Token
 from bythebook.errors import BookError, BookNotFound, InputError
 from bythebook.models.answer import Answer
 from bythebook.models.chat_messages import ChatRequest
@@ -123,6 +123,7 @@ class Conversations:
         model = self.assistant.model_name
         lock = self._turns.setdefault(asked.request.session_id, asyncio.Lock())
         last: Event | None = None
+        state: AgentState | None = None
         has_text = False
         try:
             try:
@@ -130,6 +131,8 @@ class Conversations:
                     async for event in events:
                         if isinstance(event, Failed):
                             raise event.error
+                        if isinstance(event, StateChanged):
+                            state = event.state
                         if isinstance(event, Token) and not has_text:
                             has_text = True
                             seconds = time.perf_counter() - started
@@ -144,6 +147,10 @@ class Conversations:
             if isinstance(last, Failed):
                 seconds = time.perf_counter() - started
                 await self.question_log.failed(asked, last.error, model, seconds)
+                if state is None:  # before the turn began
+                    yield StateChanged("received")
+                if state != "failed":
+                    yield StateChanged("failed")
                 yield last
         finally:
             seconds = time.perf_counter() - started

@@ -196,7 +196,7 @@ def _invalid(error: RequestValidationError, request: Request) -> InputError:
     """The first thing that is wrong, under its name; the client's own text is not sent back."""
     first = error.errors()[0]
     if first["type"] == "json_invalid":
-        return InputError("The body is not JSON.", action="Send a JSON object.")
+        return _unreadable("The body is not JSON.")
     place = [str(part) for part in first["loc"]]
     # A page of another site can't send JSON as such unasked, so nothing else is taken for it.
     if place == ["body"] and "json" not in request.headers.get("content-type", "").lower():
@@ -216,6 +216,10 @@ def _invalid(error: RequestValidationError, request: Request) -> InputError:
     )
 
 
+def _unreadable(message: str) -> InputError:
+    return InputError(message, action="Send a JSON object.", details={"field": "body"})
+
+
 def _http_error(error: HTTPException, request: Request) -> BookError:
     if error.status_code == HTTPStatus.NOT_FOUND:
         return BookNotFound(
@@ -226,4 +230,6 @@ def _http_error(error: HTTPException, request: Request) -> BookError:
             f"This address does not take {request.method}.",
             action="`GET /docs` lists what there is.",
         )
+    if error.status_code == HTTPStatus.BAD_REQUEST:
+        return _unreadable("The body is not JSON in UTF-8.")
     return InputError(f"{error.detail}.".replace("..", "."), action="See `GET /docs`.")
