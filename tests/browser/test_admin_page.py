@@ -149,4 +149,5 @@ async def test_it_fits_a_phone(new_reader: NewReader, up: Running) -> None:
     await up.ask(UNANSWERABLE)
     await reader.page.goto(f"{up.server.address}/admin")
     await expect(reader.page.get_by_text(UNANSWERABLE).first).to_be_visible()
+    await expect(reader.page.get_by_role("button", name="Other key")).to_be_hidden()
     assert await reader.overflow() == []

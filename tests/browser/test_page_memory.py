@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 from playwright.async_api import expect
 
+from browser.accessibility import grave_findings
 from browser.conftest import NewReader, Serve
 from browser.reader import Reader
 from server.running import Running
@@ -85,6 +87,31 @@ async def test_settings_restrict_answers_and_are_remembered(reader: Reader, up: 
     await expect(dialog.get_by_label("Hardware")).to_have_value("")
     await dialog.get_by_role("button", name="Done").click()
     await expect(limits).to_be_hidden()
+
+
+async def test_a_book_is_chosen_where_the_conversation_begins(
+    reader: Reader, serve: Serve, tmp_path: Path
+) -> None:
+    valves = tmp_path / "a-valves"
+    valves.mkdir()
+    (valves / "valves.md").write_text("# Valves\n\nA valve controls the flow of water.\n")
+    async with serve() as up:
+        await up.service.library.ingest(valves)
+        await reader.open(up.server.address)
+        books = reader.page.locator(".welcome").get_by_role("combobox", name="Book")
+        await expect(books.locator("option")).to_have_text(["A valves", "Physical AI and Robotics"])
+        assert await grave_findings(reader.page) == []
+        await books.select_option(label="Physical AI and Robotics")
+        await expect(books).to_be_focused()
+        title = reader.page.get_by_role("heading", level=1)
+        await expect(title).to_have_text("Physical AI and Robotics")
+        await reader.ask(FIRST)
+        assert "physical-ai" in (await reader.answer())["citations"][0]["source_url"]
+        await reader.page.get_by_role("button", name="New conversation").click()
+        await books.select_option(label="A valves")
+        await expect(title).to_have_text("A valves")
+        await reader.page.reload()
+        await expect(title).to_have_text("A valves")
 
 
 async def test_a_rating_and_its_reason_are_kept(reader: Reader, serve: Serve) -> None:

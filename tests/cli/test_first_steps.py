@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pty
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -54,6 +55,49 @@ def test_two_sites_of_one_title_are_two_books(cli: Cli, tmp_path: Path) -> None:
     assert status == 1 and "a book my-docs already" in err and "--book ID" in err
     assert cli("ingest", str(tmp_path / "two" / "docs"), "--book", "two")[0] == 0
     assert {book["book_id"] for book in cli.json("books")} == {"my-docs", "two"}
+
+
+def test_the_list_of_commands_cuts_no_sentence(cli: Cli) -> None:
+    for command in ((), ("keys",)):
+        status, out, _ = cli(*command, "--help")
+        listed = out.partition("Commands:")[2]
+        assert status == 0 and listed.strip() and "..." not in listed
+
+
+def test_jobs_fit_a_narrow_terminal(home: Path, write_book: WriteBook) -> None:
+    source = str(write_book(small_book()))
+    for command in (
+        ("ingest", source, "--book", "physical-ai-robotics", "--mode", "full"),
+        ("jobs",),
+    ):
+        shown = subprocess.run(
+            [sys.executable, "-m", "bythebook", *command],
+            env={**os.environ, "BYTHEBOOK_HOME": str(home), "COLUMNS": "80"},
+            capture_output=True,
+            text=True,
+            timeout=PATIENCE,
+            check=True,
+        ).stdout
+    for whole in ("physical-ai-robotics", "completed", "(full)", "4/4", "4 added"):
+        assert whole in shown
+    assert "…" not in shown and max(map(len, shown.splitlines())) <= 80
+
+
+def test_one_thing_is_counted_as_one(cli: Cli, tmp_path: Path) -> None:
+    (tmp_path / "valves").mkdir()
+    (tmp_path / "valves" / "a.md").write_text("# Valves\n\nA valve controls the flow of water.\n")
+    assert "1 passage added, 0 removed" in cli("ingest", str(tmp_path / "valves"))[1]
+    status, out, _ = cli("doctor")
+    assert status == 0 and "book valves: it has only one passage" in out
+    assert "Removed valves (1 passage)." in cli("books", "--remove", "valves")[2]
+
+
+def test_a_port_in_use_is_said(cli: Cli, home: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        port = str(other.getsockname()[1])
+        status, _, err = cli("serve", "--port", port)
+    assert status == 1
+    assert f"already listens on 127.0.0.1, port {port}" in err and "--port 8001" in err
 
 
 @pytest.mark.parametrize(
@@ -107,6 +151,8 @@ async def test_bodies_under_another_name_or_type(home: Path, write_book: WriteBo
         ):
             answer = await up.http.post(route, json={name: "What is a node?"})
             assert answer.status_code == 200, answer.text
+        refused = await up.http.post("/chat/run", json={"msg": "What is a node?"})
+        assert refused.json()["message"] == "The field message is missing."
         typed: list[dict[str, str]] = [{}, {"Content-Type": "application/x-www-form-urlencoded"}]
         for headers in typed:
             content = b'{"message": "What is a node?"}'

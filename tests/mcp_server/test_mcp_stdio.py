@@ -137,7 +137,7 @@ async def test_books_and_lessons_are_resources(sample_home: Path) -> None:
 @pytest.mark.parametrize(
     ("tool", "arguments", "told"),
     [
-        ("ask", {}, "The argument question is invalid"),
+        ("ask", {}, "The argument question is missing."),
         ("ask", {"question": "x" * 1001}, "at most 1000 characters"),
         ("ask", {"question": QUESTION, "book_id": "other"}, f"Choose one of: {BOOK}"),
         ("ask", {"question": QUESTION, "colour": "red"}, "colour"),

@@ -206,7 +206,10 @@ UNCOVERED = "How do I bake sourdough bread?"
 async def demo_command(
     question: Annotated[str, typer.Argument(help="What to ask the sample book.")] = QUESTION,
 ) -> None:
-    """Add the sample book, ask it something it covers and something it does not."""
+    """Add the sample book and ask it two questions.
+
+    The book answers one and not the other, unless you give a QUESTION of your own.
+    """
     from bythebook.agent.assistant import Assistant
     from bythebook.cli.answer_view import show
     from bythebook.cli.book_commands import ingest
@@ -240,9 +243,10 @@ async def search_command(
     json: Annotated[bool, typer.Option("--json", help="Print the response as JSON.")] = False,
     where: dict[str, Any],
 ) -> None:
-    """Find the passages that fit a text best, by meaning and by words.
+    """Find the passages that fit a text best.
 
-    All given filters must match. From a score of 0.7 on, the book seems to answer.
+    The search compares meaning and words. All given filters must match. From a score of 0.7 on,
+    the book seems to answer.
     """
     from bythebook.models.search_messages import SearchQuery, SearchResponse
 

@@ -11,7 +11,7 @@ import typer
 
 from bythebook.cli.terminal import async_command, open_library, out, print_json, progress_bar
 from bythebook.errors import InputError
-from bythebook.models.values import INGESTION_MODES
+from bythebook.models.values import INGESTION_MODES, counted
 from bythebook.settings import load_settings
 from bythebook.tracing import sending_traces
 
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 
 SHOWN_WARNINGS = 10
+WIDEST_ID = 24  # of a book, on one line of a table
 NO_ADDRESS = (
     "Citations show only the path of a page, because the address of the published book is not "
     "known. Set base_url in a file bythebook.toml in the book's folder, and run ingest again.\n"
@@ -171,13 +172,13 @@ async def _with_progress_bar(
 
 
 def _summary(job: IngestionJob, seconds: float) -> str:
-    files = "1 file" if job.total_files == 1 else f"{job.total_files} files"
+    files = counted(job.total_files, "file")
     if not (job.files_processed or job.files_deleted):
         return f"{job.book_id}: nothing changed in {files} ({seconds:.1f} s)."
     parts = [f"{job.files_processed} of {files} read"]
     if job.files_deleted:
         parts.append(f"{job.files_deleted} removed")
-    parts.append(f"{job.chunks_created} passages added, {job.chunks_deleted} removed")
+    parts.append(f"{counted(job.chunks_created, 'passage')} added, {job.chunks_deleted} removed")
     parts.append(f"{job.chunks_embedded} embedded")
     return f"{job.book_id}: {'; '.join(parts)} ({seconds:.1f} s)."
 
@@ -193,7 +194,8 @@ async def books_command(
     async with open_library() as library:
         if remove is not None:
             removed = await library.remove_book(remove)
-            sys.stderr.write(f"Removed {removed.book_id} ({removed.total_chunks} passages).\n")
+            passages = counted(removed.total_chunks, "passage")
+            sys.stderr.write(f"Removed {removed.book_id} ({passages}).\n")
         known = await library.books()
     if json:
         print_json(known)
@@ -216,9 +218,9 @@ async def jobs_command(
     limit: Annotated[int, typer.Option(min=1, max=1000, help="How many to list.")] = 20,
     json: Annotated[bool, typer.Option("--json", help="Print the jobs as JSON.")] = False,
 ) -> None:
-    """List ingestion jobs, newest first, with what each found changed.
+    """List ingestion jobs, newest first.
 
-    With --book, the files that the last one found changed are named.
+    Each says how many files it found changed; with --book, the last one also names them.
 
     A job whose process died is shown as failed. Run the same ingest again to continue it.
     """
@@ -230,27 +232,45 @@ async def jobs_command(
     if not known:
         out().print("There are no jobs yet. Run `bythebook ingest PATH`.")
         return
-    from rich.table import Table
+    from rich.table import Column, Table
 
+    # A terminal may have 80 columns: what is short stays whole, and the rest is broken, not cut.
+    widest = min(WIDEST_ID, max(len(job.book_id) for job in known))
     table = Table(
-        "job", "book", "mode", "status", "started", "files", "changes", "passages", "", box=None
+        Column("job", no_wrap=True),
+        Column("status", max_width=len("completed")),
+        Column("files", no_wrap=True),
+        Column("passages", no_wrap=True),
+        Column("book", overflow="fold", min_width=widest),
+        Column("started", max_width=len("2030-12-31")),
+        Column("changes", overflow="fold", min_width=len("12 changed")),
+        box=None,
+        padding=(0, 2, 0, 0),
     )
     for job in known:
+        mode = "" if job.mode == "incremental" else f" ({job.mode})"
         table.add_row(
             str(job.job_id),
-            job.book_id,
-            job.mode,
-            job.status,
-            f"{job.started_at:%Y-%m-%d %H:%M}",
+            f"{job.status}{mode}",
             f"{job.files_processed}/{job.total_files}",
-            "" if job.changes is None else str(job.changes),
             f"+{job.chunks_created} -{job.chunks_deleted}",
-            job.error_message or (f"{len(job.warnings)} warnings" if job.warnings else ""),
+            job.book_id,
+            f"{job.started_at:%Y-%m-%d %H:%M}",
+            "; ".join(_found(job)),
         )
     out().print(table)
     if book is not None and (changes := known[0].changes):
         for line in _named(changes):
             out().print(line, markup=False, highlight=False)
+
+
+def _found(job: IngestionJob) -> Iterator[str]:
+    if job.changes is not None:
+        yield str(job.changes)
+    if job.warnings and not job.error_message:
+        yield counted(len(job.warnings), "warning")
+    if job.error_message:
+        yield job.error_message
 
 
 def _named(changes: FileChanges) -> Iterator[str]:

@@ -84,12 +84,12 @@ async def calibrate_command(
     ] = None,
     json: Annotated[bool, typer.Option("--json", help="Print figures and fit as JSON.")] = False,
 ) -> None:
-    """Fit the decision whether a book answers, with questions whose outcome you know.
+    """Fit when to answer and when to refuse.
 
-    Needs at least 10 covered and 10 uncovered questions; 50 of each are better. Prints figures
-    before and after, on questions held back, and saves the result in the data folder. Delete
-    calibrations.json there to undo it. With several sources, covered questions of one are asked
-    of the others too, where they should be refused.
+    It learns from questions whose outcome you know: at least 10 covered and 10 uncovered ones;
+    50 of each are better. It prints figures before and after, on questions held back, and saves
+    the result in the data folder. Delete calibrations.json there to undo it. With several sources,
+    covered questions of one are asked of the others too, where they should be refused.
     """
     from bythebook.evaluation.metrics import measure
     from bythebook.retrieval.calibration import FILE, calibration_for, write_calibration

@@ -8,10 +8,12 @@ import typer
 
 from bythebook.cli.terminal import async_command, out, print_json
 from bythebook.errors import BookError, StoreError
-from bythebook.models.values import shown_address
+from bythebook.models.values import counted, shown_address
 from bythebook.settings import load_settings
 
 if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
     from bythebook.agent.assistant import Assistant
     from bythebook.agent.events import Event
     from bythebook.library import Library
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
 
 # Words that no book has, so that every book must refuse.
 UNCOVERED = "How does the quuxwidget zorblify its frumious plimth?"
+ONE_PASSAGE = "it has only one passage, and an answer must rest on at least two"
 # A heading may say little; one of a few must lead to an answer.
 ATTEMPTS = 5
 
@@ -35,8 +38,9 @@ async def examine_workflow(report: DoctorReport, library: Library, book_id: str)
     async def seen(name: str) -> str:
         if name not in steps:
             raise StoreError(
-                f"No question made from a heading of {book_id} led to this step.",
-                action="Ask it something with `bythebook ask … -v` to see what is found.",
+                f"None of the questions that were made from headings of {book_id} got this far.",
+                action=f"Ask the book yourself with `bythebook ask --book {book_id} -v …` and see "
+                "what is found.",
             )
         return steps[name]
 
@@ -63,21 +67,30 @@ async def _ask_headings(
     assistant: Assistant, library: Library, book_id: str, steps: dict[str, str]
 ) -> str:
     """Ask for what a section says until an answer comes; what was seen on the way is kept."""
-    from bythebook.models.search_messages import SearchQuery
-
-    book = await library.book(book_id)
-    query = SearchQuery(
-        text=f"the {book.title}", book_id=book_id, hardware_tier_filter=4, limit=ATTEMPTS
-    )
     asked = ""
-    for passage in (await library.search(query)).passages:
-        asked = f"What does the book say about {' › '.join(passage.metadata.heading_path[-2:])}?"
+    async for asked in _questions(library, book_id):
         async for event in assistant.stream(asked, book_id=book_id):
             _note(event, steps)
         if "cited answer" in steps:
             steps["answered"] = asked
             break
     return repr(asked)
+
+
+async def _questions(library: Library, book_id: str) -> AsyncIterator[str]:
+    """From the sections nearest to the title. Those may be a change log; then, what takes longer
+    to find: the questions that the page suggests."""
+    from bythebook.models.search_messages import SearchQuery
+    from bythebook.suggestions import suggest
+
+    book = await library.book(book_id)
+    query = SearchQuery(
+        text=f"the {book.title}", book_id=book_id, hardware_tier_filter=4, limit=ATTEMPTS
+    )
+    for passage in (await library.search(query)).passages:
+        yield f"What does the book say about {' › '.join(passage.metadata.heading_path[-2:])}?"
+    for suggestion in await suggest(library, book):
+        yield suggestion
 
 
 def _note(event: Event, steps: dict[str, str]) -> None:
@@ -91,10 +104,9 @@ def _note(event: Event, steps: dict[str, str]) -> None:
     elif isinstance(event, Failed):
         raise event.error
     elif isinstance(event, Done) and not event.answer.refused:
-        cited = event.answer.citations
-        steps["cited answer"] = (
-            f"{len(event.answer.sentences)} sentences, [1] is {cited[0].passage.metadata.url}"
-        )
+        sentences = counted(len(event.answer.sentences), "sentence")
+        first = event.answer.citations[0].passage.metadata.url
+        steps["cited answer"] = f"{sentences}, [1] is {first}"
 
 
 @async_command
@@ -105,7 +117,9 @@ async def doctor_command(
     ] = False,
     json: Annotated[bool, typer.Option("--json", help="Print the checks as JSON.")] = False,
 ) -> None:
-    """Check the settings, the database, the index, the models and every book.
+    """Check that everything works, and say what does not.
+
+    It checks the settings, the database, the index, the models and every book.
 
     Each book is asked one question it should answer and one it should refuse. A configured
     language model is asked a real question, which costs three or four calls and takes at most six
@@ -183,7 +197,7 @@ async def _examine_library(report: DoctorReport, library: Library, repair: bool)
                 f"The index in {info.location} is damaged: {info.status}.",
                 action="Run `bythebook doctor --repair`, then ingest the books again.",
             )
-        return f"{info.engine}, {info.points} passages"
+        return f"{info.engine}, {counted(info.points, 'passage')}"
 
     async def answerer() -> str:
         if library.settings.uses_language_model:
@@ -209,10 +223,14 @@ async def _examine_books(
     report: DoctorReport, library: Library, working: bool
 ) -> tuple[str, str] | None:
     """A book and a question that it answers, if there is one."""
+    from bythebook.models.service_health import Check
+
     asked: tuple[str, str] | None = None
     for book in await library.books():
         whole = await report.check(f"book {book.book_id}", _examine_book(library, book.book_id))
-        if whole and working and book.total_chunks:
+        if book.total_chunks == 1:
+            report.add(Check(f"book {book.book_id}", True, ONE_PASSAGE, "Add pages to the book."))
+        elif whole and working and book.total_chunks:
             question = await examine_workflow(report, library, book.book_id)
             asked = asked or ((book.book_id, question) if question else None)
     return asked
@@ -247,4 +265,4 @@ async def _examine_book(library: Library, book_id: str) -> str:
             f"The index has {indexed} passages of it, and the database says {book.total_chunks}.",
             action=f"Run `bythebook ingest --book {book_id} --mode full`.",
         )
-    return f"{indexed} passages"
+    return counted(indexed, "passage")

@@ -70,7 +70,9 @@ async def eval_command(
     ] = False,
     json: Annotated[bool, typer.Option("--json", help="Print the figures as JSON.")] = False,
 ) -> None:
-    """Measure how well questions about a book are answered, cited and refused.
+    """Measure how good the answers are.
+
+    It counts how many questions are answered, cited and refused as they should be.
 
     With --book ID alone, bythebook makes the questions. With --book ID QUESTIONS.jsonl it asks
     yours, one JSON object a line: "question"; "source_file" and "also", the pages that answer;

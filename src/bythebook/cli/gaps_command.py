@@ -62,7 +62,10 @@ async def gaps_command(
         Path | None, typer.Option(help="Write the summary to this file as an e-mail (.eml).")
     ] = None,
 ) -> None:
-    """Show the questions the book did not answer, or hardly, grouped by meaning."""
+    """Show the questions the book does not answer.
+
+    Those that it hardly answers are among them. Questions that mean the same are one gap.
+    """
     if summary or mail is not None:
         if csv is not None or outcome is not None:
             raise InputError(

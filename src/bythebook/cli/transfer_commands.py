@@ -12,6 +12,7 @@ import typer
 
 from bythebook.cli.terminal import async_command, open_library, print_json, steps
 from bythebook.errors import InputError
+from bythebook.models.values import counted
 from bythebook.settings import load_settings
 
 if TYPE_CHECKING:
@@ -23,9 +24,9 @@ async def backup_command(
     file: Annotated[Path, typer.Argument(help="File to write, such as monday.backup.")],
     json: Annotated[bool, typer.Option("--json", help="Print what was saved as JSON.")] = False,
 ) -> None:
-    """Save books, conversations, keys, questions and jobs to one file.
+    """Save everything to one file.
 
-    The service may be running.
+    That is books, conversations, keys, questions and jobs. The service may be running.
     """
     from bythebook.moving.backup import back_up
 
@@ -64,8 +65,8 @@ def _print_manifest(manifest: BackupManifest, file: Path, as_json: bool, done: s
     passages = sum(book.passages for book in manifest.books)
     rows = sum(manifest.rows.values())
     sys.stderr.write(
-        f"{len(manifest.books)} books with {passages} passages and {rows} rows were {done} {file} "
-        f"({file.stat().st_size / 1e6:.1f} MB).\n"
+        f"{counted(len(manifest.books), 'book')} with {counted(passages, 'passage')} and "
+        f"{counted(rows, 'row')} were {done} {file} ({file.stat().st_size / 1e6:.1f} MB).\n"
     )
 
 
@@ -93,7 +94,8 @@ async def export_command(
             }
         )
     else:
-        sys.stderr.write(f"{book}: {manifest.passages} passages in {file} ({size / 1e6:.1f} MB).\n")
+        passages = counted(manifest.passages, "passage")
+        sys.stderr.write(f"{book}: {passages} in {file} ({size / 1e6:.1f} MB).\n")
 
 
 @async_command
@@ -104,10 +106,10 @@ async def import_command(
     ] = False,
     json: Annotated[bool, typer.Option("--json", help="Print what was read as JSON.")] = False,
 ) -> None:
-    """Add a book from a file of `bythebook export`, without embedding it again.
+    """Add a book that was exported.
 
-    The embedder must be the same. To update the book later, run `bythebook ingest PATH --book ID`
-    once: the place named in the file is not used.
+    Nothing is embedded again, so the embedder must be the same. To update the book later, run
+    `bythebook ingest PATH --book ID` once: the place named in the file is not used.
     """
     from bythebook.moving.archive import import_book
 
@@ -125,7 +127,8 @@ async def import_command(
             {"book_id": book.book_id, "passages": manifest.passages, "files": manifest.files}
         )
     else:
-        sys.stderr.write(f"{book.book_id}: {book.title}, {manifest.passages} passages.\n")
+        passages = counted(manifest.passages, "passage")
+        sys.stderr.write(f"{book.book_id}: {book.title}, {passages}.\n")
 
 
 @async_command
@@ -161,7 +164,7 @@ async def migrate_command(
         print_json(moved)
         return
     for book, passages in moved.passages.items():
-        sys.stderr.write(f"{book}: {passages} passages were copied.\n")
+        sys.stderr.write(f"{book}: {counted(passages, 'passage')} copied.\n")
     if moved.rows:
         sys.stderr.write(
             f"{sum(moved.rows.values())} rows in {len(moved.rows)} tables were copied.\n"

@@ -173,8 +173,9 @@ def _unusable(problem: ValidationError) -> InputError:
     first = problem.errors()[0]
     name = ".".join(str(part) for part in first["loc"]) or "arguments"
     reason = first["msg"].removeprefix("Value error, ")
+    wrong = f"invalid: {reason[:1].lower()}{reason[1:]}"
     return InputError(
-        f"The argument {name} is invalid: {reason[:1].lower()}{reason[1:]}.",
+        f"The argument {name} is {'missing' if first['type'] == 'missing' else wrong}.",
         action="Change it and call the tool again.",
         details={"field": name},
     )

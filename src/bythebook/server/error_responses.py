@@ -207,6 +207,12 @@ def _invalid(error: RequestValidationError, request: Request) -> InputError:
         )
     # "body" says nothing where a field follows; of a body as a whole it is all there is.
     name = ".".join(place[1:]) or place[0]
+    if first["type"] == "missing":
+        return InputError(
+            f"The field {name} is missing.",
+            action=f"Add the field {name} and send the request again.",
+            details={"field": name},
+        )
     reason = first["msg"].removeprefix("Value error, ")
     reason = reason[:1].lower() + reason[1:]
     return InputError(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import signal
 import socket
 from collections.abc import Callable, Iterator
@@ -112,6 +113,12 @@ def _listening(settings: Settings) -> Iterator[socket.socket]:
     try:
         listener = socket.create_server((settings.host, settings.port), family=family, backlog=2048)
     except OSError as problem:
+        if problem.errno == errno.EADDRINUSE:
+            raise ConfigurationError(
+                f"Another program already listens on {settings.host}, port {settings.port}; it "
+                "may be bythebook itself.",
+                action="Stop it, or choose another port with --port, such as `--port 8001`.",
+            ) from problem
         raise ConfigurationError(
             f"The service can't listen on {settings.host}, port {settings.port}: "
             f"{problem.strerror or problem}.",

@@ -45,17 +45,23 @@ class BythebookAdmin extends HTMLElement {
     const useKey = (/** @type {string} */ key) => {
       service.key = key;
       store.writeTab("admin-key", key);
+      other.hidden = false;
     };
     const sites = new Keys(service, { say, question, useKey });
     const model = new Model(service, { question, changed: () => void health.load() });
     const health = new Health(service);
     const parts = [health, books, jobs, model, sites, new Usage(service), new Gaps(service), new Questions(service)];
-    const load = () => Promise.all(parts.map((part) => part.load()));
+    const load = async () => {
+      await Promise.all(parts.map((part) => part.load()));
+      other.hidden = !service.key;
+    };
     const otherKey = async () => {
       const key = await keys.ask(new Problem("key", "This key is not accepted."));
       if (key) service.key = key;
       await load();
     };
+    // Without keys there is no other one.
+    const other = make("button", { type: "button", class: "quiet", hidden: true, onclick: otherKey }, "Other key");
     root.append(
       make(
         "header",
@@ -64,7 +70,7 @@ class BythebookAdmin extends HTMLElement {
         make("span", { class: "space" }),
         make("a", { href: "/" }, "Chat"),
         make("a", { href: "/docs" }, "HTTP API"),
-        make("button", { type: "button", class: "quiet", onclick: otherKey }, "Other key"),
+        other,
         themeButton(theme),
       ),
       make("main", {}, ...parts.map((part) => part.element)),

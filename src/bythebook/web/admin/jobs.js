@@ -64,7 +64,7 @@ export class Jobs extends Section {
       this.bookChanged();
     }
     this.active = new Set(active.map((job) => job.job_id));
-    if (!jobs.length) this.show(make("p", {}, "No book has been added yet."));
+    if (!jobs.length) this.show(make("p", {}, "No book has been read here yet."));
     else this.show(table("List of jobs", ["Job", "Book", "State", "Passages made", "Started", "Took"], jobs.map(row)));
   }
 }

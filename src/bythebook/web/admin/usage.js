@@ -32,7 +32,8 @@ export class Usage extends Section {
           ...figure("Refused", share(totals.refused, totals.questions)),
           ...figure("Failed", share(totals.failed, totals.questions)),
           ...figure("Rated", `${number(feedback.up)} up, ${number(feedback.down)} down`),
-          ...figure("Time", found.p50_ms === null ? "–" : `${number(found.p50_ms)} ms, 95 % under ${number(found.p95_ms)} ms`),
+          ...figure("Half take, at most", seconds(found.p50_ms)),
+          ...figure("95 % take, at most", seconds(found.p95_ms)),
         ),
         chart(found.days),
         make("p", { class: "legend" }, ...OUTCOMES.map((name) => make("span", { "data-outcome": name }, name))),
@@ -45,6 +46,11 @@ export class Usage extends Section {
 /** @param {string} name @param {string} value */
 function figure(name, value) {
   return [make("div", {}, make("dt", {}, name), make("dd", {}, value))];
+}
+
+/** @param {number | null} milliseconds */
+function seconds(milliseconds) {
+  return milliseconds === null ? "–" : `${(milliseconds / 1000).toFixed(1)} s`;
 }
 
 /** @param {number} part @param {number} whole */

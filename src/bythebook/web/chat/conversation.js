@@ -158,8 +158,16 @@ export class Conversation {
     const { log, reader, passage, service } = this.parts;
     this.setSession(null);
     passage.close();
-    log.show(welcome(reader.book, (question) => void this.ask(question), service.isHere && !service.isPages));
+    const does = { ask: (/** @type {string} */ question) => void this.ask(question), choose: (/** @type {string} */ id) => this.chooseBook(id) };
+    log.show(welcome(reader, does, service.isHere && !service.isPages));
     this.parts.changed();
+  }
+
+  /** From the empty conversation, whose list of books stays at hand. @param {string} id */
+  chooseBook(id) {
+    this.parts.reader.chooseBook(id);
+    this.startAnew(false);
+    this.parts.log.element.querySelector("select")?.focus();
   }
 
   /** The one that this tab held before it was loaded again. A question asked meanwhile waits. */

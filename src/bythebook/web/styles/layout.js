@@ -32,6 +32,7 @@ export default /* css */ `
 .welcome { padding: 8cqh 0 0; }
 .welcome h2 { font: 600 1.75em/1.25 var(--reading-font); letter-spacing: -.01em; text-wrap: balance; margin-bottom: .5em; }
 .welcome > p { color: var(--muted); max-width: 36em; text-wrap: pretty; }
+.welcome .field { max-width: 24em; margin-top: 1.25em; }
 .welcome .add { margin-top: 1.25em; }
 .welcome .small { margin: 2.25em 0 .6em; }
 .welcome ul { display: grid; gap: .5em; grid-template-columns: repeat(auto-fit, minmax(min(100%, 17em), 1fr)); }
