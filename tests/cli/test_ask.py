@@ -16,10 +16,8 @@ from bythebook.settings.chosen_model import ChosenModel, forget_choice, keep_cho
 from cli.conftest import Cli
 from standins.llm_server import LlmServer, Step, fails, hangs, says
 
-pytestmark = pytest.mark.usefixtures("with_reader")
-
 QUESTION = "What is the difference between aborted and canceled?"
-pytestmark = pytest.mark.usefixtures("sample_home")
+pytestmark = pytest.mark.usefixtures("with_reader", "sample_home")
 
 
 def test_an_answer_with_its_sources(cli: Cli) -> None:

@@ -10,12 +10,13 @@ import jsonschema_rs
 import pytest
 
 from bythebook.library import sample_book
-from bythebook.server import examples
+from bythebook.models import examples
 from bythebook.server.app import make_app
 from bythebook.settings import Settings
 from server.running import Running
 
 Json = dict[str, Any]
+PASSAGE = examples.PIECES["passage"]
 # What differs from one request to the next.
 OF_ONE_TIME = ("request_id", "timestamp")
 
@@ -76,8 +77,8 @@ def is_shortened(example: str, whole: str) -> bool:
 @pytest.mark.parametrize(
     ("path", "example"),
     [
-        (f"/context/{examples.PASSAGE}", examples.CONTEXT),
-        (f"/lesson/{examples.LESSON}", examples.WHOLE_LESSON),
+        (f"/context/{PASSAGE['id']}", examples.CONTEXT),
+        (f"/lesson/{PASSAGE['parent_doc_id']}", examples.WHOLE_LESSON),
     ],
 )
 async def test_passages_are_those_of_the_sample_book(up: Running, path: str, example: Json) -> None:
@@ -91,16 +92,16 @@ async def test_passages_are_those_of_the_sample_book(up: Running, path: str, exa
 
 
 async def test_a_search_finds_what_its_example_finds(up: Running) -> None:
-    body = {"text": examples.QUESTION, "limit": 1}
+    body = {"text": examples.SEARCH["query"], "limit": 1}
     told = (await up.http.post("/search", json=body)).json()
     same = ("query", "total_found", "hardware_tier_filter", "module_filter", "book_id")
     assert {name: told[name] for name in same} == {name: examples.SEARCH[name] for name in same}
-    assert told["results"][0]["id"] == examples.PASSAGE
+    assert told["results"][0]["id"] == PASSAGE["id"]
     assert told["has_sufficient_context"] is examples.SEARCH["has_sufficient_context"]
 
 
 async def test_a_citation_quotes_its_passage_and_its_file(up: Running) -> None:
-    cited = examples.CITATION
+    cited = examples.PIECES["citation"]
     (passage, *_) = (await up.http.get(f"/context/{cited['passage_id']}")).json()["passages"]
     assert passage["text"][cited["start"] : cited["end"]] == cited["quote"]
     source = (sample_book() / cited["source_file_path"]).read_text(encoding="utf-8")

@@ -35,7 +35,7 @@ def test_the_probability_can_be_had_back() -> None:
     assert [(score - 0.7) / 0.3 for score in scores] == pytest.approx(
         [0.8, 0.3, 0.01, 0.005, 0.0025]
     )
-    assert scores_of([0.1, 0.05], 2) == pytest.approx([0.7 * 0.1 / 0.33, 0.7 * 0.05 / 0.33])
+    assert scores_of([0.1, 0.05], 2) == pytest.approx([0.7 * 0.1 / 0.15, 0.7 * 0.05 / 0.15])
 
 
 def test_release_notes_have_no_more_than_the_page_before_them() -> None:

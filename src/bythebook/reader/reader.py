@@ -28,12 +28,10 @@ Result = TypeVar("Result")
 # A question or sentence, the headings above a text, and the text.
 Asked = tuple[str, str, str]
 
-# Above this another passage is not looked at for a better one. The network is hardly ever surer
-# than .8 that a passage answers.
-SURE_ANSWERS = 0.78
-# Evidence has this share of what is said of the surest unit, and passes the threshold.
-SHARE = 0.5
-# What has this share of that is evidence only beside what has all of it.
+# Above this another passage is not looked at for a better one. The network is never surer than
+# .81 that a passage answers.
+SURE_ANSWERS = 0.79
+# What has this share of the threshold is evidence only beside what passes it.
 FAINT = 0.5
 WITHOUT = (
     "Without the reading model, search and refusals work as before, but nothing judges whether a "
@@ -146,8 +144,8 @@ class Reader:
     def _evidence(
         self, text: str, encoded: Encoded, stretches: Sequence[Stretch]
     ) -> Iterator[Evidence]:
-        """Units of the passage whose word pieces are likely enough a part of the answer, beside the
-        surest of them; and those that may be."""
+        """Units of the passage whose word pieces are likely enough a part of the answer, or the
+        likeliest where none is; and those that may be."""
         scales = self._network.calibration
         logits: list[list[float]] = [[] for _ in encoded.pieces]
         for stretch in stretches:
@@ -155,8 +153,7 @@ class Reader:
                 logits[place].append(logit)
         likely = [scales.evidence.probability(sum(each) / len(each)) for each in logits]
         found = [Evidence(*unit) for unit in unit_scores(text, encoded.characters, likely)]
-        surest = max((one.score for one in found), default=1.0)
-        least = max(min(scales.evidence_threshold, surest), SHARE * surest)
+        least = min(scales.evidence_threshold, max((one.score for one in found), default=1.0))
         for one in found:
             if one.score >= FAINT * least:
                 yield replace(one, faint=one.score < least)
