@@ -171,6 +171,17 @@ def test_tabs_prompts_and_settings_keep_what_tells_them_apart() -> None:
     assert made.problems == ()
 
 
+def test_a_name_with_words_of_its_own_shows_them() -> None:
+    made = text_of(b"Use `Schema.validate <marshmallow.Schema.validate>`, `A <of b>`.", "a.rst")
+    assert made.strip() == "Use `Schema.validate`, A <of b>."
+
+
+def test_what_only_sphinx_knows_is_left_out() -> None:
+    assert text_of(b"Release |version| of |today|, |other|.", "a.rst").strip() == (
+        "Release of , |other|."
+    )
+
+
 def test_docutils_says_nothing_on_the_terminal(capfd: pytest.CaptureFixture[str]) -> None:
     converted(b"Title\n==\n\n`a <b\n\n:unknown:`x` |sub| text_\n", "a.rst")
     assert capfd.readouterr() == ("", "")

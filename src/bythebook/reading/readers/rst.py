@@ -18,6 +18,10 @@ from bythebook.reading.readers.rst_names import Contents, know_sphinx_names
 
 # A name of a program between single backquotes, as many projects write it for Sphinx.
 MARKED_NAME = re.compile(r"[~!.]+\w+(?:\.\w+)*(?:\(\))?")
+# The same with words of its own, which are shown.
+TITLED_NAME = re.compile(r"(?P<title>[^<]++)<[~!.]*+\w++(?:[.:]\w++)*+>")
+# What only Sphinx knows, when it makes the page.
+BUILD_TIME = frozenset({"|version|", "|release|", "|today|"})
 LEFT_OUT = (
     nodes.comment,
     nodes.target,
@@ -169,6 +173,12 @@ def inline(node: nodes.Node) -> str:
             parts.append(code_span(part.astext()))
         elif isinstance(part, nodes.title_reference) and MARKED_NAME.fullmatch(part.astext()):
             parts.append(code_span(part.astext().lstrip("~!.")))
+        elif isinstance(part, nodes.title_reference) and (
+            titled := TITLED_NAME.fullmatch(part.astext())
+        ):
+            parts.append(code_span(titled["title"].rstrip()))
+        elif isinstance(part, nodes.problematic) and part.astext() in BUILD_TIME:
+            continue
         elif isinstance(part, nodes.math):
             parts.append(f"${part.astext()}$")
         elif isinstance(part, nodes.footnote_reference | nodes.citation_reference):
