@@ -123,6 +123,29 @@ async def test_commands_on_a_full_disk(
 
 
 @pytest.mark.slow
+def test_a_repository_that_is_larger_than_the_disk(disk: SmallDisk, tmp_path: Path) -> None:
+    """It is ended before the reserve is gone, and what it left is removed."""
+    work, home = tmp_path / "valves", disk.folder / "home"
+    work.mkdir()
+    git = ("git", "-C", work, "-c", "user.name=A", "-c", "user.email=a@a.example")
+    (work / "README.md").write_text("# Valves\n\nA valve opens at two bar and closes at one.\n")
+    (work / "picture.png").write_bytes(random.Random(1).randbytes(80_000_000))
+    for arguments in (("init", "--quiet"), ("add", "--all"), ("commit", "--quiet", "-m", "large")):
+        subprocess.run([*git, *arguments], check=True)
+    served = tmp_path / "valves.git"
+    subprocess.run([*git, "clone", "--quiet", "--bare", ".", served], check=True)
+    before = disk.free
+    refused = bythebook(home, "ingest", served)
+    assert refused.returncode == 1 and refused.stderr.startswith("Error E015"), refused
+    assert disk.free > before - 10_000_000
+    (work / "picture.png").unlink()
+    subprocess.run([*git, "commit", "--quiet", "--all", "-m", "small"], check=True)
+    subprocess.run([*git, "push", "--quiet", served, "HEAD"], check=True)
+    done = bythebook(home, "ingest", served)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.slow
 async def test_a_log_on_a_full_disk(disk: SmallDisk, write_book: WriteBook) -> None:
     """What can't be logged is lost; the service goes on."""
     home, port = disk.folder / "home", free_port()

@@ -28,7 +28,7 @@ async def fetch(
     folder = _folder(address, settings.home)
     seconds = settings.fetch_minutes * 60
     if isinstance(address, Repository):
-        await fetch_repository(address, folder, guard, seconds)
+        await fetch_repository(address, folder, guard, seconds, settings.disk_reserve)
         return CrawlReport()
     limits = CrawlLimits(
         pages=settings.fetch_pages,

@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import os
 import shutil
 import signal
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from bythebook.errors import InputError, SourceError
+from bythebook.errors import DiskFull, InputError, SourceError
 from bythebook.fetching.address import DEFAULT_PORTS, Repository, without_password
 from bythebook.fetching.guard import Guard
+from bythebook.files import check_room, disk_full
 
+# How often to look at the disk while git writes.
+SECONDS_BETWEEN_CHECKS = 0.2
+NO_SPACE = os.strerror(errno.ENOSPC)
 # A service may have been started by git itself; its repository is not the book's.
 NOT_INHERITED = ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE")
 
@@ -30,8 +35,10 @@ async def run_git(
     *,
     settings: Sequence[str] = (),
     environment: Mapping[str, str] | None = None,
+    check: Callable[[], None] = lambda: None,
 ) -> str:
-    """What git printed. It asks nothing and runs no hook; its children end with it."""
+    """What git printed. It asks nothing and runs no hook; its children end with it. While it runs,
+    `check` may raise what ends it."""
     kept = {name: value for name, value in os.environ.items() if name not in NOT_INHERITED}
     options = [part for setting in settings for part in ("-c", setting)]
     starting = asyncio.ensure_future(
@@ -59,16 +66,29 @@ async def run_git(
         raise GitFailed(f"git can't be run: {problem.strerror}") from problem
     try:
         async with asyncio.timeout(seconds):
-            output, _ = await process.communicate()
+            output = await _output(process, check)
     except TimeoutError as problem:
         raise GitFailed(f"it took longer than {seconds:.0f} s") from problem
     finally:
         await _end(process)
     text = output.decode("utf-8", "replace").strip()
+    if process.returncode and NO_SPACE in text:  # git filled the disk between two looks at it
+        raise disk_full(folder)
     if process.returncode:
         lines = without_password(text).splitlines()
         raise GitFailed(_reason(lines) or f"it ended with status {process.returncode}")
     return text
+
+
+async def _output(process: asyncio.subprocess.Process, check: Callable[[], None]) -> bytes:
+    talk = asyncio.create_task(process.communicate())
+    try:
+        while not talk.done():
+            check()
+            await asyncio.wait({talk}, timeout=SECONDS_BETWEEN_CHECKS)
+        return (await talk)[0]
+    finally:
+        talk.cancel()
 
 
 async def _end(process: asyncio.subprocess.Process) -> None:
@@ -102,10 +122,11 @@ SETTINGS = (
 
 
 async def fetch_repository(
-    repository: Repository, folder: Path, guard: Guard, seconds: float
+    repository: Repository, folder: Path, guard: Guard, seconds: float, reserve: int = 0
 ) -> None:
     """The newest commit of the branch, without its history; of an earlier fetch only what is new
-    travels. What is there stays if anything fails."""
+    travels. What is there stays if anything fails, and `reserve` bytes of the disk stay
+    free."""
     settings = [*SETTINGS, *await _pinned(repository, guard)]
     environment = {
         # More than the address's own: a person's settings may let one stand for the other.
@@ -115,7 +136,12 @@ async def fetch_repository(
     }
 
     async def git(*arguments: str) -> str:
-        return await run_git(folder, arguments, seconds, settings=settings, environment=environment)
+        return await run_git(
+            *(folder, arguments, seconds),
+            settings=settings,
+            environment=environment,
+            check=lambda: check_room(folder, reserve),
+        )
 
     try:
         if not (folder / ".git" / "HEAD").is_file():
@@ -128,6 +154,9 @@ async def fetch_repository(
         )
         await git("checkout", "--quiet", "--force", "--detach", "FETCH_HEAD", "--")
         await git("clean", "--quiet", "-ffdx")
+    except DiskFull:
+        await asyncio.to_thread(_drop_halves, folder)
+        raise
     except GitFailed as problem:
         raise _failed(repository, str(problem)) from problem
     await asyncio.to_thread(drop_links_out, folder)
@@ -136,6 +165,15 @@ async def fetch_repository(
 def _empty(folder: Path) -> None:
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
+
+
+def _drop_halves(folder: Path) -> None:
+    """What git had received when it was ended stays otherwise, and its lock would stop the next."""
+    own = folder / ".git"
+    halves = [*own.glob("objects/**/tmp_*"), own / "shallow.lock", own / "index.lock"]
+    for half in halves:
+        with suppress(OSError):
+            half.unlink(missing_ok=True)
 
 
 async def _pinned(repository: Repository, guard: Guard) -> list[str]:
