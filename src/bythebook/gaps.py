@@ -1,5 +1,5 @@
-"""What readers asked and the book did not answer well: grouped by meaning, as CSV, and in a summary
-for people."""
+"""Questions that the book did not answer well: grouped by meaning, as CSV, and in a summary to
+read or to send."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ SPACES = re.compile(r"\s+")
 
 
 def plain(question: str) -> str:
-    """Without case, spacing and what stands around it, so that only words tell them apart."""
+    """A question without case, spacing and outer punctuation: equal if the words are the same."""
     text = unicodedata.normalize("NFKC", question).replace("’", "'")
     text = SPACES.sub(" ", text).casefold().strip(EDGES)
     return text or question.strip()
@@ -55,16 +55,17 @@ BLOCK = 256
 def grouped(
     vectors: NDArray[np.float32], weights: Sequence[int], alike: float = ALIKE
 ) -> list[list[int]]:
-    """The rows in groups, each row in one. First in a group is its centre, which all others are
-    like: there are no chains from one meaning to another.
+    """Put each row into one group. A group begins with its centre, and all the others are like the
+    centre, so that no chain leads from one meaning to another.
 
-    The question with most askings around it becomes a centre, then the next one that is like no
-    centre, and so on. Then every other question goes to the centre nearest to it.
+    The first centre is the question that was asked most often, counted with all that are like it;
+    the next is the first of the rest that is like no centre, and so on. Every other question then
+    joins the nearest centre.
     """
     import numpy as np
 
     count = len(vectors)
-    # Whole numbers, which 32 bits hold exactly up to 16 million.
+    # Whole numbers; float32 is exact for them up to 16 million.
     asked = np.asarray(weights, np.float32)
     around = np.zeros(count, np.float32)
     for rows in _blocks(np.arange(count)):
@@ -99,7 +100,7 @@ Wording = tuple[str, str]
 
 
 def by_wording(asked: Iterable[Unanswered]) -> dict[Wording, list[Unanswered]]:
-    """In an order of their own, whatever order they come in."""
+    """Questions by book and wording, sorted: the order in which they come makes no difference."""
     found: dict[Wording, list[Unanswered]] = {}
     for one in asked:
         found.setdefault((one.book_id, plain(one.question)), []).append(one)
@@ -107,8 +108,8 @@ def by_wording(asked: Iterable[Unanswered]) -> dict[Wording, list[Unanswered]]:
 
 
 def gap_of(wordings: Sequence[Sequence[Unanswered]]) -> Gap:
-    """One gap of all these; each wording is given by its askings, the centre's first."""
-    # Sorting keeps what is equal in order, so that the centre stands for a group asked once each.
+    """One gap from a group. Each wording is the list of its askings; the centre comes first."""
+    # Sorting is stable: where all wordings were asked equally often, the centre names the gap.
     ranked = sorted(wordings, key=lambda askings: -len(askings))
     written = [_as_written(askings) for askings in ranked]
     every = [one for askings in wordings for one in askings]
@@ -149,14 +150,14 @@ def _nearest(asked: Iterable[Unanswered]) -> SectionLink | None:
     return SectionLink(title=title, url=url or None)
 
 
-# Questions that are grouped at a time, the newest; time and memory are bounded by it.
+# At most this many questions, the newest, are grouped at once, to bound time and memory.
 MOST = 20_000
-# So many are embedded before a process of its own has started.
+# Embedding this many takes no longer than starting a process for it.
 FEW = 200
 
 
 class Gaps:
-    """Groups what is kept. Vectors are held for those who ask again soon, until `forget`."""
+    """Groups the questions that are kept. Their vectors stay cached until `forget`."""
 
     def __init__(
         self, questions: Questions, *, threads: int = 0, in_background: bool = False
@@ -175,8 +176,8 @@ class Gaps:
         books: Collection[str] | None = None,
         choice: GapChoice | None = None,
     ) -> GapReport:
-        """The gaps of the last days, in these books or in all; of one kind or the refused and the
-        uncertain."""
+        """The gaps of the last days, in these books or in all. `choice` is the kind of questions to
+        look at: without it, the refused and the uncertain ones."""
         async with self._one_at_a_time:
             asked, count = await self.questions.unanswered(days, MOST, books=books, choice=choice)
             gaps = await self._group(await asyncio.to_thread(by_wording, asked))
@@ -189,7 +190,7 @@ class Gaps:
         )
 
     def forget(self) -> None:
-        """Nothing of a question outlives it for long."""
+        """Drop the cached vectors: nothing of a question may outlive it for long."""
         self.vectors.clear()
 
     async def _group(self, wordings: dict[Wording, list[Unanswered]]) -> list[Gap]:
@@ -234,7 +235,7 @@ COLUMNS = (
     "last_asked"
 ).split()
 BETWEEN = " | "
-# A spreadsheet computes what begins so, and what it computes may send data elsewhere.
+# A spreadsheet takes what begins with these for a formula, and a formula may send data elsewhere.
 FORMULA = tuple("=+-@＝＋－＠")
 CONTROL = tuple("\t\r\n")
 
@@ -257,7 +258,7 @@ def _row(gap: Gap) -> Iterable[str | int]:
 
 
 def _cell(value: str | int) -> str:
-    """An apostrophe before it makes a spreadsheet take it as text."""
+    """A leading apostrophe makes a spreadsheet treat a risky cell as text."""
     text = str(value)
     is_risky = text.startswith(CONTROL) or text.lstrip().startswith(FORMULA)
     return f"'{text}" if is_risky else text
@@ -279,7 +280,7 @@ def as_text(summary: Summary) -> str:
 
 
 def as_mail(summary: Summary) -> bytes:
-    """With neither sender nor receiver: whoever sends it knows them."""
+    """Without sender and recipient, which whoever sends it adds."""
     mail = EmailMessage()
     mail["Subject"] = f"{_summary_title(summary)}: {counted(summary.questions, 'question')}"
     mail["Date"] = format_datetime(summary.until)
@@ -330,5 +331,5 @@ def _gap_lines(number: int, gap: Gap) -> Iterator[str]:
 
 
 def _printable(text: str) -> str:
-    """One line, which changes nothing in a terminal."""
+    """On one line, without signs that control a terminal."""
     return " ".join("".join(sign if sign.isprintable() else " " for sign in text).split())

@@ -40,29 +40,29 @@ from bythebook.models.retrieval_tool import RetrievalTool, ToolResponse
 from bythebook.reader.reader import Reading
 from bythebook.settings.agent import AgentConfig
 
-# Of each answer, so that ten of them fit a small model's context.
+# So much of each answer is kept that ten of them fit a small model's context.
 ANSWER_CHARACTERS = 300
 TOPIC_TOKENS = 100
 
 
 async def topic_of(model: LanguageModel, turns: Sequence[Turn]) -> str:
-    """At most 200 characters on one line; nothing where the model says nothing of use."""
+    """What a conversation is about, on one short line; empty if the model says nothing of use."""
     told = "\n".join(
         f"Reader: {turn.question}\nBook: {shortened(turn.answer, ANSWER_CHARACTERS)}"
         for turn in turns
     )
     said = Cleaning().clean(await model.reply(TOPIC, told, TOPIC_TOKENS))
     topic = shortened(said, MAX_SUMMARY).strip("\"'“”*` ")
-    # It is told to the model in later turns, beside its rules.
+    # Later turns show it to the model beside its rules, so it must not give orders.
     return "" if is_instruction(topic) else topic
 
 
 Choice = Literal["auto", "required", "none"]
 
-# Of the call that is made for the model. Some servers take nine letters and digits only; always the
-# same ones, so that a server knows a prompt again.
+# The id of the tool call that we make in the model's name. Some servers accept only nine letters
+# and digits. It is always the same, so that a server can reuse a prompt it has cached.
 CALL_ID = "searched1"
-# A model that calls tools that are not there, never stops calling, or declines to speak.
+# The model calls tools that do not exist, never stops calling, or refuses to answer.
 LOST = (MaxTurnsExceeded, ModelBehaviorError, ModelRefusalError)
 
 
@@ -71,8 +71,8 @@ def _tool(state: TurnState) -> RetrievalTool:
 
 
 class ModelWriter:
-    """Lets a language model write from what was searched for: by ourselves where the question says
-    what to search for, else by the model, which must search first."""
+    """Lets a language model write from search results. Where the question itself says what to
+    search for, we search; otherwise the model has to search first."""
 
     quotes = False
 
@@ -87,9 +87,9 @@ class ModelWriter:
     async def search_and_write(
         self, state: TurnState, conversation: Conversation, write: Write
     ) -> None:
-        """A question that stands alone is searched for before the model is asked, and not at all
-        where the book is silent: then one request is enough. Of any other the model makes a query
-        first. What it can't bring to an end is put before it, once."""
+        """For a question that stands alone we search first, and ask the model only if the book may
+        have the answer: one request is enough, or none. For any other question the model makes the
+        query. If it then writes nothing, the results are put before it once more."""
         summary = conversation.topic_summary
         run = _Run(state, write, self._config)
         items: list[Any] = [
@@ -161,15 +161,15 @@ class ModelWriter:
 
 def _go_on_or_stop(state: TurnState) -> ToolsToFinalOutputResult:
     """Weak evidence ends the turn before the model may write. A call that could not be used as it
-    was ends its run too: sent back to it, it makes some servers fail and small models refuse what
-    the results answer. They are then put before it with a clean call."""
+    was ends the run too: if it is sent back, some servers fail, and small models refuse although
+    the results hold the answer. The results are then put before the model with a clean call."""
     return ToolsToFinalOutputResult(
         not state.may_write or state.had_to_repair_call, final_output=""
     )
 
 
 class _Run:
-    """The SDK's runs of one turn; `wrote` once something can be shown."""
+    """The SDK's runs of one turn. `wrote` is true once there is something to show."""
 
     def __init__(self, state: TurnState, write: Write, config: AgentConfig) -> None:
         self._state = state
@@ -179,13 +179,13 @@ class _Run:
         self._cleaning = Cleaning()
 
     async def search(self, agent: Agent[TurnState], items: list[Any]) -> None:
-        with suppress(*LOST):  # what was found so far is put before it below
+        with suppress(*LOST):  # it gets what was found so far from `write_from_results`
             await self.run(agent, items)
         if not self._state.searched and self._state.problem is None:
             await self._state.search(json.dumps({"query": self._state.asked.query}))
 
     async def write_from_results(self, agent: Agent[TurnState], items: list[Any]) -> None:
-        """The results are put before the model as if it had asked for them."""
+        """Put the results before the model as if it had asked for them."""
         query = self._state.asked.query
         total = max(call.total_chunks_found for call in self._state.calls)
         call = {
@@ -228,7 +228,7 @@ class _Run:
             self._state.tokens += result.context_wrapper.usage.total_tokens
 
     def _fit(self, data: CallModelData[Any]) -> ModelInputData:
-        """Before each request, since each search adds to it."""
+        """Cut the input to size before each request, since each search adds to it."""
         told = data.model_data
         tools = json.dumps(_tool(self._state).definition())
         room = token_budget(self._config, told.instructions or "", tools)
@@ -240,13 +240,13 @@ class _Run:
         return told
 
     async def _take(self, event: Any) -> None:
-        """Text counts only once something was retrieved that it can rest on."""
+        """Ignore text that comes before any passage was found: it could not be based on one."""
         if not self._state.passages:
             return
         if event.type == "response.completed":
             self._at_new_reply = self.wrote
         elif event.type == "response.output_text.delta":
-            apart = "\n\n" if self._at_new_reply else ""  # what two replies say is not one sentence
+            apart = "\n\n" if self._at_new_reply else ""  # two replies must not run together
             self._at_new_reply = False
             text = self._cleaning.clean(event.delta)
             self.wrote = self.wrote or bool(text.strip())

@@ -20,18 +20,20 @@ from bythebook.reader.reader import Evidence, Reading
 HEADING = re.compile(r"#{1,6}\s")
 UNFINISHED = re.compile(r"[^\s.!?:…。！？\"'”’»)\]*_`~|>]\s*$")
 WORDLESS = re.compile(r"[\W_]*")
-# Of the passages that a sentence does not cite, those with most of its words are asked.
+# Of the passages that a sentence does not cite, at most this many are tried (one more where it
+# cites none): those that share most words with it.
 MOST_OTHERS = 2
-# One that has far fewer of them than another says something else.
+# A passage that shares less than this part of what the best one shares is about something else.
 SHARED_ENOUGH = 2 / 3
-# So much may stand in a tag that does not end with its sentence.
+# A tag that is still open where its sentence ends may be this many characters long.
 LONGEST_TAG = 1000
 
 
 @dataclass(frozen=True)
 class CheckedUnit:
-    """A unit that was checked and not shown yet. It fails where `reasons` say why; `nearest` is
-    where the reader would look for it if it is `unsure`."""
+    """A unit that was checked but not shown yet. It failed if there are `reasons`; `nearest` is
+    then the place that comes closest to it, and `unsure` means that the reading model could not
+    tell. One that `introduces`, such as a heading, is shown only with what it introduces."""
 
     unit: str
     supports: tuple[Support, ...] = ()
@@ -62,13 +64,13 @@ class VerifiedStream:
         self._gap = ""
         self._widened = False
         self._queue: list[CheckedUnit] = []
-        # A quoted entry's heading waits for what is said of it.
+        # A term that was quoted, held back until what the book says of it is quoted too.
         self._term: Quote | None = None
         self._supports: dict[str, list[Support]] = {}
         self.sentences: list[Sentence] = []
         self.removed: list[tuple[str, tuple[str, ...]]] = []
         self.unfinished = False
-        # What a reader is told before the first words.
+        # Shown before the first words.
         self.opening = ""
 
     @property
@@ -100,7 +102,7 @@ class VerifiedStream:
                 yield shown
 
     def quote(self, quote: Quote) -> str:
-        """Words of the book, taken from where they say: there is nothing to check."""
+        """Add the book's own words, which need no check; returns what to show of them now."""
         if quote.term:
             self._term = quote
             return ""
@@ -117,11 +119,11 @@ class VerifiedStream:
         return quote.gap + quote.text
 
     def begin_paragraph(self) -> None:
-        """What comes next stands apart from what was shown."""
+        """Set what comes next apart from what was shown."""
         self._widen_gap("\n\n")
 
     async def finish(self, complete: bool = True) -> AsyncIterator[str]:
-        """What is left. A sentence in which the model was cut off is not shown."""
+        """Yield what is left, without a sentence in which the model was cut off."""
         units = self._units.finish()
         if units and not (complete and _is_finished(units[-1])):
             self._widen_gap(units.pop())
@@ -132,13 +134,13 @@ class VerifiedStream:
                 yield shown
 
     def accept(self, checked: CheckedUnit) -> None:
-        """Somebody who may judge it has found that the nearest place says it."""
+        """Let a failed unit pass: the language model, as a judge, found it in the nearest place."""
         if checked.nearest:
             accepted = replace(checked, reasons=(), supports=(checked.nearest,))
             self._queue[self._queue.index(checked)] = accepted
 
     async def restate(self, checked: CheckedUnit, text: str) -> None:
-        """Put other words in its place; what they say is checked like everything else."""
+        """Replace a failed unit with other words, if these pass the same check."""
         lead, _, tail = _parts(checked.unit)
         units = [self._plain(unit) for unit in split_units(text.strip())]
         new = [await self._check(unit) for unit in units if not _is_wordless(unit)]
@@ -149,7 +151,7 @@ class VerifiedStream:
             self._queue[at : at + 1] = new
 
     def conclude(self) -> Iterator[str]:
-        """Everything that waits, without what fails for good."""
+        """Yield everything that still waits, without what failed."""
         yield from self._drain(last=True)
 
     def _plain(self, unit: str) -> str:
@@ -202,7 +204,8 @@ class VerifiedStream:
         return replace(checked, introduces=introduces and not checked.reasons)
 
     async def _find_support(self, unit: str, body: str, marked: Marked) -> CheckedUnit:
-        """The passages that support it: of those it cites, else of all that were retrieved."""
+        """Find the passages that support a unit: those it cites, one by one and then two together;
+        failing that, one of the others that share most of its words."""
         cited = [
             self._passages[number - 1]
             for number in marked.numbers
@@ -240,17 +243,17 @@ class VerifiedStream:
         return CheckedUnit(unit, reasons=reasons, nearest=_where(passage, best), unsure=best.unsure)
 
     async def _count_shared_words(self, body: str, passage: Passage) -> int:
-        await self._fair_turns.next()  # the first time, the passage is made ready for checking
+        await self._fair_turns.next()  # a passage is parsed when first used, which takes a while
         return self._verifier.count_shared_words(body, passage)
 
     async def _verdict(self, body: str, passage: Passage) -> Verdict:
-        await self._fair_turns.next()  # what is done before the reader is asked takes milliseconds
+        await self._fair_turns.next()  # the rules before the reading model take milliseconds
         return await self._verifier.check(body, passage)
 
     def _find_quoted_support(
         self, unit: str, body: str, quotes: Iterable[str], passages: Sequence[Passage]
     ) -> CheckedUnit:
-        """In another language, the words that are translated are what can be verified."""
+        """Where the answer is a translation, check the book's words that the model quoted."""
         supports: list[Support] = []
         for quote in quotes:
             if reasons := facts_agree(body, quote):
@@ -263,7 +266,7 @@ class VerifiedStream:
         return CheckedUnit(unit, tuple(supports))
 
     def _widen_gap(self, unit: str) -> None:
-        """Where something is left out, the wider of the gaps around it stays."""
+        """Where something is left out, keep the wider of the gaps around it."""
         lead, _, tail = _parts(unit)
         self._gap = _widest(self._gap, lead, tail)
         self._widened = True
@@ -301,13 +304,13 @@ def _is_wordless(unit: str) -> bool:
 
 
 def _where(passage: Passage, found: Verdict) -> Support:
-    """What only the headings say points to the whole passage."""
+    """A sentence that only the headings support points to the whole passage."""
     start, end = (found.start, found.end) if found.end else (0, len(passage.text))
     return Support(passage, start, end, found.score)
 
 
 def quotes_at(place: Support) -> list[Quote]:
-    """The book's own words there, completed to what a person can use."""
+    """The book's own words at this place, extended until they can stand alone."""
     marked = Evidence(place.start, place.end, 1.0)
     return quotes_of(place.passage, [Reading(0, 1.0, (marked,))])
 

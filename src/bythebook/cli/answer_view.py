@@ -19,8 +19,8 @@ WIDTH = 100
 
 
 class StatusLine(logging.Handler):
-    """A line on a terminal that says what is being done, and for how many seconds; elsewhere
-    nothing. It is removed at the end, and for warnings."""
+    """A line that says what is being done, and for how many seconds; only on a terminal. It is
+    removed at the end, and before a warning."""
 
     def __init__(self) -> None:
         super().__init__(logging.WARNING)
@@ -88,7 +88,7 @@ class LineWrapper:
         self._put(word)
 
     def end_line(self) -> None:
-        """What comes next begins a line."""
+        """Make what comes next begin on a line of its own."""
         if self._column:
             self._put("\n")
 
@@ -100,7 +100,7 @@ class LineWrapper:
 
 async def show(events: AsyncIterator[Event], verbose: bool, opening: str = "") -> Answer:
     """Print an answer as it arrives; what went wrong is raised."""
-    # One less than there is: in the last column a terminal breaks the line by itself.
+    # One column fewer: a terminal breaks a line that fills the last one by itself.
     width = min(out().width - 1, WIDTH) if sys.stdout.isatty() else sys.maxsize
     writer = LineWrapper(width)
     status = StatusLine()
@@ -134,7 +134,7 @@ async def show(events: AsyncIterator[Event], verbose: bool, opening: str = "") -
 
 
 def _activity(event: Event) -> str:
-    """What goes on from this event on, where that may take long."""
+    """What is being done after this event, if it may take long."""
     match event:
         case StateChanged("processing"):
             return "Reading the question …"

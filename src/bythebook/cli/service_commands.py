@@ -103,7 +103,7 @@ async def worker_command(
     configure_logging(settings)
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
-    for number in (signal.SIGINT, signal.SIGTERM):  # no loop takes signals itself on Windows
+    for number in (signal.SIGINT, signal.SIGTERM):  # loop.add_signal_handler fails on Windows
         signal.signal(number, lambda *_: loop.call_soon_threadsafe(stop.set))
 
     async def before(job: IngestionJob) -> None:
@@ -131,6 +131,6 @@ async def mcp_command(
     from bythebook.server.logs import configure_logging
 
     configure_logging(settings)
-    # The thread that waits for input can't be woken; nothing is written that could be left half.
+    # The thread that waits for input can't be woken, and nothing here can be left half written.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     await serve_stdio(settings, book)

@@ -25,7 +25,7 @@ from sqlalchemy import (
     func,
 )
 
-# PostgreSQL takes no NUL, and no JSON a half of a surrogate pair.
+# PostgreSQL stores no NUL characters, and JSON can't hold one half of a surrogate pair.
 NOT_STORABLE = re.compile("[\x00\ud800-\udfff]")
 
 
@@ -34,7 +34,7 @@ def storable(text: str) -> str:
 
 
 def storable_json(value: Any) -> Any:
-    """The same of every text in it, names of fields too; a number that JSON can't hold is null."""
+    """`storable` for all texts in a value, also keys; numbers that JSON can't hold become null."""
     match value:
         case float() if not math.isfinite(value):
             return None
@@ -66,7 +66,7 @@ class UtcDateTime(TypeDecorator[datetime]):
 
 
 class Document(TypeDecorator[Any]):
-    """JSON that PostgreSQL can look into."""
+    """JSON; on PostgreSQL as JSONB, so that queries can look into it."""
 
     impl = JSON
     cache_ok = True
@@ -144,7 +144,7 @@ jobs = Table(
     Index("idx_jobs_book", "book_id", "status"),
 )
 
-# Conversations. A message is an object of its list.
+# Conversations. `messages` is a list of objects.
 threads = Table(
     "conversation_threads",
     metadata,
@@ -171,7 +171,7 @@ archived_threads = Table(
     Column("archived_at", UtcDateTime, nullable=False),
 )
 
-# Messages of live or archived threads that are older than those in `messages`; the first is 0.
+# Of live and archived threads, the messages before those in `messages`; the oldest is number 0.
 archived_messages = Table(
     "archived_messages",
     metadata,
@@ -191,11 +191,11 @@ keys = Table(
     Column("created_at", UtcDateTime, nullable=False),
     Column("expires_at", UtcDateTime),
     Column("revoked_at", UtcDateTime),
-    # Of keys that stand in web pages; NULL for the others.
+    # Sites whose pages may use a publishable key; NULL for a secret one.
     Column("origins", JSON(none_as_null=True)),
 )
 
-# What webhooks have been acted on, so that nobody can play one again.
+# Webhooks that were acted on, so that none can be replayed.
 deliveries = Table(
     "webhook_deliveries",
     metadata,
@@ -203,8 +203,8 @@ deliveries = Table(
     Column("received_at", UtcDateTime, nullable=False),
 )
 
-# Where an operator said that a book is. Not in backups, whose author may be somebody else, and
-# without a foreign key: it is there before the book is.
+# The places from which an operator lets a book be read. Left out of backups, which somebody else
+# may have made. Without a foreign key: a row is there before its book is.
 allowed_sources = Table(
     "allowed_sources",
     metadata,
@@ -212,8 +212,8 @@ allowed_sources = Table(
     Column("source", Text, primary_key=True),
 )
 
-# What an operator chose for a book, which reading it again does not change. Without a foreign key:
-# a title may be given before the book is read.
+# Titles that an operator gave and pages that one removed; another ingest does not change them.
+# Without a foreign key: a title may be given before the book is read.
 given_titles = Table(
     "given_titles",
     metadata,
@@ -252,8 +252,8 @@ asked_questions = Table(
     Index("idx_questions_session", "session_id"),
 )
 
-# Jobs that several workers share out, and the shares: files with their places. Both are gone when
-# the job has ended. `held_until` is put off as long as there is a worker.
+# Jobs that several workers share, and the shares: files with their places in the book. Both are
+# deleted when the job ends. As long as there is a worker, `held_until` keeps being moved ahead.
 plans = Table(
     "ingestion_plans",
     metadata,
@@ -276,5 +276,5 @@ shares = Table(
     Column("done", Boolean, nullable=False, default=False),
 )
 
-# What only means something to the processes that are running now.
+# Tables that mean something only to the processes that are running now.
 PASSING = (plans, shares)

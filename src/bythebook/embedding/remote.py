@@ -34,7 +34,7 @@ BYTES_PER_REQUEST = 200_000
 
 
 class RemoteEmbedder(ABC):
-    """An HTTP service; a subclass says how one request and its answer are written."""
+    """An embedder behind HTTP; a subclass says what a request and its answer look like."""
 
     service: ClassVar[str]
     path: ClassVar[str]
@@ -46,7 +46,7 @@ class RemoteEmbedder(ABC):
     texts_per_request: ClassVar[int]
 
     def __init__(self, settings: Settings, *, sleep: Sleep = asyncio.sleep) -> None:
-        """A missing key is an error at once."""
+        """Raises ConfigurationError if the key is missing or the model unknown."""
         key: SecretStr | None = getattr(settings, self.key_variable.lower())
         if key is None:
             raise ConfigurationError(
@@ -101,7 +101,7 @@ class RemoteEmbedder(ABC):
         return
 
     async def check(self) -> None:
-        """Embed one word in one attempt, past all that wait their turn; raises what is wrong."""
+        """Embed one word in a single attempt, ahead of what waits; raises what is wrong."""
         word = ["book"]
         self._rows(await self._post(self._body(word, "query"), pauses=()), len(word))
 
@@ -142,7 +142,7 @@ class RemoteEmbedder(ABC):
         return [array("f", row.tobytes()) for row in rows]
 
     def _rows(self, response: httpx.Response, count: int) -> NDArray[np.float32]:
-        """The vectors in an answer, if it holds what was asked for."""
+        """The vectors in an answer, normalised; raises if they are not what was asked for."""
         try:
             rows = np.array(self._vectors(response.json()), np.float64)
         except (ValueError, TypeError, KeyError, IndexError, AttributeError) as problem:
@@ -229,7 +229,7 @@ class RemoteEmbedder(ABC):
 
 
 def _sendable(text: str) -> str:
-    """What a service accepts: not blank, which is refused, and not longer than its limit."""
+    """The text as services accept it: never blank, and cut to their limit."""
     if not text.strip():
         return "."
     return encodable(text).encode()[:BYTES_PER_TEXT].decode(errors="ignore")

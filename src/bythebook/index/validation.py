@@ -38,7 +38,7 @@ _MOST = 1_000_000
 
 
 def check_points(points: Sequence[PointStruct], stale: Sequence[str], dimension: int) -> None:
-    """Refuse a write of which any part is malformed."""
+    """Refuse a write if any part of it is malformed."""
     ids = [point.id for point in points]
     check_ids(ids)
     check_ids(stale)
@@ -57,14 +57,14 @@ def check_points(points: Sequence[PointStruct], stale: Sequence[str], dimension:
 
 
 def check_ids(ids: Iterable[str]) -> None:
-    """Point ids are UUIDs in their usual lower-case form."""
+    """Refuse ids that are not UUIDs in their usual lower-case form."""
     for value in ids:
         if not isinstance(value, str) or not _UUID.fullmatch(value):
             raise InputError(f"A point id must be a UUID, not {value!r}.")
 
 
 def check_request(request: QueryRequest, dimension: int) -> None:
-    """Refuse a query of which any part is malformed."""
+    """Refuse a query if any part of it is malformed."""
     check_limit(request.limit)
     check_filter(request.filter)
     if request.params is not None:
@@ -78,7 +78,7 @@ def check_limit(limit: int) -> None:
 
 
 def check_filter(value: Filter | None, *, selective: bool = False) -> None:
-    """Refuse malformed conditions; with `selective` also a filter without any."""
+    """Refuse malformed conditions; if `selective`, also a filter that has none."""
     if selective and not (value and value.must):
         raise InputError("A filter without conditions would match every book.")
     for condition in value.must if value else ():
@@ -89,7 +89,7 @@ def check_filter(value: Filter | None, *, selective: bool = False) -> None:
 
 
 def check_key(key: str) -> None:
-    """Name of a payload field, dots leading into objects."""
+    """Refuse what can't name a payload field. Dots lead into objects."""
     if not isinstance(key, str) or not _FIELD.fullmatch(key):
         raise InputError(f"{key!r} is not the name of a payload field.")
 

@@ -1,4 +1,4 @@
-"""Which language a text is in, and strangers' text made quick to look through."""
+"""Guess the language of a text, and shorten long runs of white space."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ LONG_SPACE = re.compile(r"\s{17,}")
 
 
 def normalize(text: str) -> str:
-    """With every long run of white space as short as it can be: patterns that look for words try
-    each place in such a run anew, and a thousand blanks can take them a minute."""
+    """Shorten every long run of white space. Patterns that look for words begin anew at each place
+    of such a run, so a thousand blanks in a stranger's text could take them a minute."""
     return LONG_SPACE.sub(_shortened, text)
 
 
@@ -37,7 +37,7 @@ SCRIPTS = (
     ("hi", re.compile(r"[\u0900-\u097f]")),
     ("th", re.compile(r"[\u0e00-\u0e7f]")),
 )
-# The words questions are made of. A word that several languages share counts for none alone.
+# The words questions are made of. One that languages share counts for each, so decides nothing.
 WORDS = {
     "en": "the is are what how why when which who where does do can of to in and a an it for with "
     "between difference should i my you your there this that explain tell give show more about",
@@ -60,7 +60,7 @@ WORDS = {
 KNOWN = {language: frozenset(words.split()) for language, words in WORDS.items()}
 WORD = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*")
 CODE = re.compile(r"`[^`]*`")
-# Below this share of a text in a script it may be a quoted word.
+# A script that has a smaller share of the letters may be that of a quoted word.
 SHARE = 0.3
 
 

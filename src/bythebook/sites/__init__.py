@@ -1,4 +1,4 @@
-"""The line of HTML that puts the widget on a page of a site, and what may stand in it."""
+"""The script tag that puts the widget on a page of a site, and checks of what goes into it."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def checked_server(given: str) -> str:
 
 
 def checked_key(given: str) -> str:
-    """A key that may be public. Another is not repeated in the message: it is a secret."""
+    """A key that may be public. The message does not repeat any other: it may be a secret."""
     key = given.strip()
     if key.startswith(SECRET):
         raise InputError(
@@ -72,7 +72,7 @@ def script_tag(
     theme: str | None = None,
     mode: str | None = None,
 ) -> str:
-    """What docs/guides/widget.md tells people to write."""
+    """The tag that docs/guides/widget.md tells people to write."""
     given = {"book": book, "key": key, "title": title, "theme": theme, "mode": mode}
     data = "".join(f' data-{name}="{escape(value)}"' for name, value in given.items() if value)
     return f'<script src="{escape(server)}/widget.js"{data} async></script>'

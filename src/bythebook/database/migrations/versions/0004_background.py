@@ -1,4 +1,4 @@
-"""What a book seems to say about questions that have nothing to do with it."""
+"""How well a book seems to answer everyday questions that have nothing to do with it."""
 
 import sqlalchemy as sa
 from alembic import op
