@@ -163,6 +163,7 @@ async def test_a_lesson_by_its_parent(up: Running) -> None:
         ("layer_filter", "L5"),
         ("chapter_min", -1),
         ("lesson_filter", -1),
+        ("prefix", "no-such-page"),
         ("sort", "best"),
     ],
 )

@@ -221,6 +221,7 @@ class Retriever:
             raise InputError(
                 f"No page of {query.book_id} begins with {query.prefix!r}.",
                 action="Give the beginning of a page's path or address.",
+                details={"field": "prefix"},
             )
         return make_filter(query, pages)
 
