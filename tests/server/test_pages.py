@@ -17,7 +17,7 @@ FILES = sorted(file for file in FOLDER.rglob("*") if file.suffix in TYPES)
 SCRIPTS = [file for file in FILES if file.suffix == ".js"]
 PAGES = [file for file in FILES if file.suffix == ".html"]
 # The side panel's page context took 3 kB of it.
-MAX_FIRST_PAINT = 108_000
+MAX_FIRST_PAINT = 109_000
 MAX_WIDGET = 30_000
 MAX_LINES = 350
 COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)

@@ -291,20 +291,20 @@ def units_named(text: str) -> frozenset[str]:
 # How a text may say that something is counted by the minute.
 RATE = re.compile(r"\bper[ -](second|minute|hour|day|week|month|year)\b", re.IGNORECASE)
 RATES = {
-    "second": r"\bsec|/ ?s\b|\bs\b|hz\b|\w+ps\b",
-    "minute": r"\bmin|\w+pm\b",
-    "hour": r"\bhour|\bhr|\bh\b|\bkph\b|\bmph\b",
-    "day": r"\bda(?:y|ily)",
-    "week": r"\bweek",
-    "month": r"\bmonth",
-    "year": r"\byear|\byr|\bannual",
+    "second": re.compile(r"\bsec|/ ?s\b|\bs\b|hz\b|(?<=\w)ps\b", re.IGNORECASE),
+    "minute": re.compile(r"\bmin|(?<=\w)pm\b", re.IGNORECASE),
+    "hour": re.compile(r"\bhour|\bhr|\bh\b|\bkph\b|\bmph\b", re.IGNORECASE),
+    "day": re.compile(r"\bda(?:y|ily)", re.IGNORECASE),
+    "week": re.compile(r"\bweek", re.IGNORECASE),
+    "month": re.compile(r"\bmonth", re.IGNORECASE),
+    "year": re.compile(r"\byear|\byr|\bannual", re.IGNORECASE),
 }
 
 
 def rates_missing(claim: str, evidence: str) -> Iterator[str]:
     """Rates of a claim whose unit of time the evidence never names."""
     for found in RATE.finditer(claim):
-        if not re.search(RATES[found[1].lower()], evidence, re.IGNORECASE):
+        if not RATES[found[1].lower()].search(evidence):
             yield found[0]
 
 

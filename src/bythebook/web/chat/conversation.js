@@ -158,8 +158,8 @@ export class Conversation {
     const { log, reader, passage, service } = this.parts;
     this.setSession(null);
     passage.close();
-    const does = { ask: (/** @type {string} */ question) => void this.ask(question), choose: (/** @type {string} */ id) => this.chooseBook(id) };
-    log.show(welcome(reader, does, service.isHere && !service.isPages));
+    const isOwnPage = service.isHere && !service.isPages;
+    log.show(welcome(reader, (question) => void this.ask(question), (id) => this.chooseBook(id), isOwnPage));
     this.parts.changed();
   }
 

@@ -65,3 +65,15 @@ function makePolicy() {
 function trusted(html) {
   return policy ? policy.createHTML(html) : html;
 }
+
+/**
+ * @param {string} label
+ * @param {string[][]} options Pairs of value and name.
+ * @param {string} chosen
+ * @param {(value: string) => void} change
+ */
+export function select(label, options, chosen, change) {
+  const entries = options.map(([value, name]) => make("option", { value, selected: value === chosen }, name));
+  const list = make("select", { onchange: () => change(list.value) }, ...entries);
+  return make("label", { class: "field" }, label, list);
+}

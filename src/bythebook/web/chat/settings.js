@@ -1,4 +1,4 @@
-import { fill, make } from "./dom.js";
+import { fill, make, select } from "./dom.js";
 import { icon } from "./icons.js";
 
 /** Where the reader chooses book, parts of it, and how the page looks. */
@@ -102,18 +102,6 @@ export class SettingsDialog {
     });
     return make("fieldset", {}, make("legend", {}, "Appearance"), make("div", { class: "choices" }, ...labels));
   }
-}
-
-/**
- * @param {string} label
- * @param {string[][]} options Pairs of value and name.
- * @param {string} chosen
- * @param {(value: string) => void} change
- */
-function select(label, options, chosen, change) {
-  const entries = options.map(([value, name]) => make("option", { value, selected: value === chosen }, name));
-  const list = make("select", { onchange: () => change(list.value) }, ...entries);
-  return make("label", { class: "field" }, label, list);
 }
 
 /** A choice with one value is none. @param {unknown[] | undefined} values */

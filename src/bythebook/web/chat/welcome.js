@@ -1,14 +1,15 @@
-import { make } from "./dom.js";
+import { make, select } from "./dom.js";
 
 const SHOWN = 4;
 
 /**
  * What stands in an empty conversation: what this is, which book it is about, and questions to begin with.
  * @param {{ book: import("./types.js").Book | null, books: import("./types.js").Book[] }} reader
- * @param {{ ask: (question: string) => void, choose: (bookId: string) => void }} does
+ * @param {(question: string) => void} ask
+ * @param {(bookId: string) => void} choose
  * @param {boolean} [isOwnPage] The service's own page, whose reader may be its operator.
  */
-export function welcome({ book, books }, { ask, choose }, isOwnPage = false) {
+export function welcome({ book, books }, ask, choose, isOwnPage = false) {
   if (!book) return noBook(isOwnPage);
   const suggestions = (book.suggestions ?? []).slice(0, SHOWN).map((question) =>
     make("li", {}, make("button", { type: "button", class: "suggestion", onclick: () => ask(question) }, question)),
@@ -18,21 +19,10 @@ export function welcome({ book, books }, { ask, choose }, isOwnPage = false) {
     { class: "welcome" },
     make("h2", {}, book.title),
     make("p", {}, "Ask a question. Every sentence of the answer comes from the book, with its source. If the book has no answer, the reply says so."),
-    books.length > 1 ? bookField(book, books, choose) : null,
+    books.length > 1 ? select("Book", books.map((each) => [each.book_id, each.title]), book.book_id, choose) : null,
     suggestions.length ? make("p", { class: "small", id: "suggestions" }, "For example") : null,
     suggestions.length ? make("ul", { "aria-labelledby": "suggestions" }, ...suggestions) : null,
   );
-}
-
-/**
- * @param {import("./types.js").Book} chosen
- * @param {import("./types.js").Book[]} books
- * @param {(bookId: string) => void} choose
- */
-function bookField(chosen, books, choose) {
-  const entries = books.map((book) => make("option", { value: book.book_id, selected: book === chosen }, book.title));
-  const list = make("select", { onchange: () => choose(list.value) }, ...entries);
-  return make("label", { class: "field" }, "Book", list);
 }
 
 /** @param {boolean} isOwnPage */
