@@ -274,7 +274,7 @@ def in_words_of(claim: str, evidence: PassageFacts) -> str:
         same = [other.shown for other in evidence.times if time.agrees(other)]
         if time.shown not in same:
             changed.append((time.start, time.end, same[0]))
-    for number in _numbers_of(claim, told):
+    for number in quantities_of(claim, told):
         same = [other.shown for other, _ in evidence.numbers if same_quantity(number, other)]
         if same and number.shown not in same:
             changed.append((number.start, number.end, same[0]))
@@ -287,7 +287,7 @@ def in_words_of(claim: str, evidence: PassageFacts) -> str:
     return claim
 
 
-def _numbers_of(claim: str, told: Sequence[Time]) -> list[Number]:
+def quantities_of(claim: str, told: Sequence[Time] = ()) -> list[Number]:
     """Those that are no part of a date, or of a time that the evidence has."""
     plain = bare(claim)
     when: list[Date | Time] = [*dates_of(plain), *told]
@@ -301,7 +301,7 @@ def _numbers_of(claim: str, told: Sequence[Time]) -> list[Number]:
 
 def _missing_numbers(claim: str, evidence: PassageFacts) -> Iterator[str]:
     plain = bare(claim)
-    for number in _numbers_of(claim, _times_told(claim, evidence)):
+    for number in quantities_of(claim, _times_told(claim, evidence)):
         counted = number.spelled and number.unit in ("", *COUNTS)
         counted = counted and float(number.value) <= COUNTED
         if counted or _has_quantity(evidence, number):

@@ -7,9 +7,9 @@ import re
 from collections.abc import Iterator, Sequence
 
 from bythebook.grounding.evidence import CheckedPassage, EvidenceStretch
-from bythebook.grounding.hard_facts import BARE, ENDS, missing_identifiers
+from bythebook.grounding.hard_facts import BARE, ENDS, missing_identifiers, quantities_of
 from bythebook.grounding.instructions import without_instructions
-from bythebook.grounding.quantities import Number, dates_of, numbers_of, same_quantity
+from bythebook.grounding.quantities import Number, numbers_of, same_quantity
 from bythebook.grounding.words import STRAIGHT, bare, blank, tokens_of, without_markers
 from bythebook.index.sparse import terms
 
@@ -157,8 +157,8 @@ SHAPES = (
 def about_others(claim: str, text: str) -> Iterator[tuple[str, str]]:
     """The claim with another number or identifier of the text instead of its own, one of the same
     kind: first what was put in."""
-    ours = _quantities(claim)
-    theirs = _quantities(text)
+    ours = quantities_of(claim)
+    theirs = quantities_of(text)
     for number in ours:
         for other in theirs:
             known = any(same_quantity(one, other) or one.value == other.value for one in ours)
@@ -169,16 +169,6 @@ def about_others(claim: str, text: str) -> Iterator[tuple[str, str]]:
         for another in dict.fromkeys(other for other, _ in names):
             if another not in claim and _shape(another) == _shape(name):
                 yield another, claim[:start] + another + claim[start + len(name) :]
-
-
-def _quantities(text: str) -> list[Number]:
-    plain = bare(text)
-    dates = [(date.start, date.end) for date in dates_of(plain)]
-    return [
-        number
-        for number in numbers_of(plain, with_one=False)
-        if not any(start <= number.start < end for start, end in dates)
-    ]
 
 
 def _identifiers(text: str) -> list[tuple[str, int]]:
