@@ -175,7 +175,7 @@ def _check_is_from_here(request: Request, settings: Settings) -> None:
         )
 
 
-Reader = Annotated[Caller, Security(RequireScope(("read",)), scopes=["read"])]
+Searcher = Annotated[Caller, Security(RequireScope(("read",)), scopes=["read"])]
 Guest = Annotated[Caller, Security(RequireScope(("read", "chat")), scopes=["read", "chat"])]
 Chatter = Annotated[Caller, Security(RequireScope(("chat",)), scopes=["chat"])]
 Admin = Annotated[Caller, Security(RequireScope(("admin",)), scopes=["admin"])]

@@ -40,7 +40,7 @@ class Converted:
 
 
 # Bytes and path of a file in; what can't be read is an InputError.
-Reader = Callable[[bytes, str], Converted]
+FileReader = Callable[[bytes, str], Converted]
 
 # Ending of the name: the module here that has a `read`.
 FORMATS = {
@@ -94,8 +94,8 @@ def _convert(path: str, data: bytes, suffix: str) -> Converted:
         ) from problem
 
 
-def reader_for(suffix: str) -> Reader:
-    reader: Reader = import_module(f"bythebook.reading.readers.{FORMATS[suffix]}").read
+def reader_for(suffix: str) -> FileReader:
+    reader: FileReader = import_module(f"bythebook.reading.readers.{FORMATS[suffix]}").read
     return reader
 
 

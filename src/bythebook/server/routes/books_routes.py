@@ -23,7 +23,7 @@ from bythebook.models.search_messages import (
 )
 from bythebook.models.values import BOOK_ID
 from bythebook.retrieval.neighbours import MAX_NEIGHBOURS, stretches_in, whole_text
-from bythebook.server.auth import Guest, Reader, Serving
+from bythebook.server.auth import Guest, Searcher, Serving
 from bythebook.server.catalog_cache import ShownBook
 from bythebook.server.error_responses import keyed
 from bythebook.server.original_files import in_pieces, may_open, open_file
@@ -158,7 +158,7 @@ Stretches = Annotated[
     response_model=SearchResponse,
     responses={**keyed(404), **answers(SEARCH, "What was found, best first.")},
 )
-async def search(service: Serving, caller: Reader, query: SearchQuery) -> SearchResponse:
+async def search(service: Serving, caller: Searcher, query: SearchQuery) -> SearchResponse:
     """The passages that fit best, by meaning and by words, without the reading model. From a
     `score` of .7 on, the book seems to answer; a higher score means more evidence. Every given
     filter must match. `hardware_tier_filter` is 1 unless given, while chats search the whole

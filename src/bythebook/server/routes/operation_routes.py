@@ -13,7 +13,7 @@ from bythebook.models.chat_messages import MAX_MESSAGE, MAX_TOP_K
 from bythebook.models.search_messages import MAX_QUERY, MAX_RESULTS
 from bythebook.models.service_health import Health, Info, Limits, ReadableBook
 from bythebook.models.values import MAX_QUESTION
-from bythebook.server.auth import Admin, Reader, Serving
+from bythebook.server.auth import Admin, Searcher, Serving
 from bythebook.server.error_responses import keyed
 from bythebook.server.markdown_page import PAGE_POLICY, page
 from bythebook.server.reference import reference
@@ -42,7 +42,7 @@ async def health(service: Serving) -> JSONResponse:
 
 
 @router.get("/info", summary="What the service offers", response_model=Info, responses=keyed())
-async def info(service: Serving, caller: Reader) -> Info:
+async def info(service: Serving, caller: Searcher) -> Info:
     """Its version, the books of the caller, and its limits."""
     books = await caller.books(service.library)
     settings = service.settings
