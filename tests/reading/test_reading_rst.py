@@ -200,3 +200,60 @@ def test_deep_nesting(text: str) -> None:
 def test_a_binary_file() -> None:
     with pytest.raises(InputError, match=r"a.rst is not a text file"):
         converted(b"text\0", "a.rst")
+
+
+def test_what_a_page_adds_to_a_description_in_the_code_is_read() -> None:
+    source = """\
+Fields
+======
+
+.. autoclass:: forms.Field
+   :members:
+
+   A field holds **one** value.
+
+   .. code-block:: python
+
+      Field(default=3)
+
+   .. automethod:: validate
+
+      Runs before :attr:`saving`.
+
+.. autofunction:: forms.without_text
+
+.. plot::
+   :include-source:
+
+   draw(1)
+
+.. plot:: examples/drawing.py
+"""
+    text = text_of(source.encode(), "a.rst")
+    for told in ("`forms.Field`", "A field holds one value.", "Field(default=3)", "`validate`"):
+        assert told in text
+    assert "Runs before `saving`." in text
+    assert "draw(1)" in text
+    assert "without_text" not in text
+    assert "drawing.py" not in text
+
+
+def test_a_cell_shows_its_lines_and_no_message_of_the_parser() -> None:
+    source = """\
+Limits
+======
+
++------+-----------+
+| Name | Value     |
++======+===========+
+| a    | | first   |
+|      | | second  |
++------+-----------+
+| ==   | `x <u>`__ |
+| b    |           |
+| ==== |           |
++------+-----------+
+"""
+    text = text_of(source.encode(), "a.rst")
+    assert "| a | first second |" in text
+    assert "overline" not in text

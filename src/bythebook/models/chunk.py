@@ -60,7 +60,7 @@ class BookInfo(BaseModel):
 
 NAMESPACE = uuid.UUID("6ba7b810-9dad-11d1-80b4-00c04fd430c8")
 # Part of what an index remembers: raise it whenever the same file would give other chunks.
-CHUNKER_VERSION = 4
+CHUNKER_VERSION = 5
 TOKENS_PER_WORD = 1.3
 MIN_TEXT = 10
 

@@ -157,8 +157,12 @@ class RstText:
 
 
 def _texts(entry: nodes.Element) -> list[str]:
-    kinds = nodes.paragraph | nodes.literal_block | nodes.math_block
-    return [inline(part) for part in entry.findall() if isinstance(part, kinds)]
+    kinds = nodes.paragraph | nodes.literal_block | nodes.math_block | nodes.line
+    return [
+        inline(part)
+        for part in entry.findall()
+        if isinstance(part, kinds) and not isinstance(part.parent, nodes.system_message)
+    ]
 
 
 def inline(node: nodes.Node) -> str:

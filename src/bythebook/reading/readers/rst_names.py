@@ -29,6 +29,10 @@ OBJECT_ROLES = frozenset(
 CONTENT_ONLY = "only glossary hlist tabs tab-set grid ifconfig container".split()
 # Their argument is the name of a tab or box.
 TITLED = "tab tab-item group-tab dropdown details card grid-item-card collapse".split()
+# What they show of a program is in its source; they may also hold text of the page.
+FROM_CODE = (
+    "automodule autoclass autofunction automethod autoattribute autodata autoexception"
+).split()
 BOXES = "seealso versionadded versionchanged deprecated todo".split()
 # What an entry's options say to a reader.
 TOLD = {"type", "default", "required", "choices"}
@@ -167,11 +171,28 @@ class _Signature(_Box):
         ]
 
 
+class _FromCode(_Signature):
+    """Names a thing of a program whose description stands in the program; what the page adds to it
+    stands below."""
+
+    def run(self) -> list[nodes.Node]:
+        return super().run() if self.content else []
+
+
+class _Plot(_Code):
+    """A picture and the code that draws it, or the name of a file of it."""
+
+    def run(self) -> list[nodes.Node]:
+        return super().run() if self.content and not self.arguments else []
+
+
 DIRECTIVES: dict[str, type[Directive]] = {
     **dict.fromkeys(SPHINX_CODE, _Code),
     **dict.fromkeys(TITLED, _Titled),
     **dict.fromkeys((*SPHINX_SILENT, "literalinclude"), _Nothing),
     **dict.fromkeys((*CONTENT_ONLY, *BOXES), _Box),
+    **dict.fromkeys(FROM_CODE, _FromCode),
+    "plot": _Plot,
     "class": _Signature,
     "toctree": _Toctree,
 }
