@@ -2,11 +2,13 @@
 
     python -m training.asked find --work WORK --books fastapi vue …   # packets for two readers
     python -m training.asked merge --work WORK                        # rows into training/data/
+    python -m training.asked labelled --work WORK --books simpy …     # the same of one reader
 
 WORK/books holds the unpacked books, WORK/asked/BOOK.jsonl questions that somebody wrote who saw
 the book alone. This is what the reader meets in use: not passages chosen for a question, but those
 that search puts first. Two readers say of each passage whether it answers and by which units; what
-they differ on is dropped.
+they differ on is dropped. In the third round one reader alone said it, of six passages, and wrote
+for each answered question a true sentence and a false one: WORK/BOOK/groups.json, labels.jsonl.
 """
 
 from __future__ import annotations
@@ -20,7 +22,7 @@ from bythebook.library import Library
 from bythebook.models.search_messages import SearchQuery
 from bythebook.settings import Settings
 from training.books import BOOKS, BookPassage
-from training.packets import LETTERS, PACKET_CHARACTERS, Row, keep, lines, shown
+from training.packets import LETTERS, PACKET_CHARACTERS, Row, keep, lines, sentence_order, shown
 
 PASSAGES = 5
 
@@ -94,14 +96,48 @@ def merge(work: Path) -> None:
     keep(groups, written, sorted(judged, key=lambda row: str(row["group"])))
 
 
+def labelled(work: Path, books: list[str]) -> None:
+    """A line of labels.jsonl: the group, units by letter or "partly", and the two sentences."""
+    groups: dict[str, Row] = {}
+    written, judged = {}, []
+    for book in books:
+        groups |= json.loads((work / book / "groups.json").read_text())
+        done = {str(row["g"]): row for row in lines(work / book / "labels.jsonl")}
+        for number, row in done.items():
+            letters = LETTERS[: len(groups[number]["passages"])]
+            said = {letter: row.get(letter, "no") for letter in letters}
+            question = {
+                "q": groups[number]["question"],
+                "kind": groups[number]["kind"],
+                "yes": {letter: units for letter, units in said.items() if isinstance(units, list)},
+                "partly": [letter for letter, value in said.items() if value == "partly"],
+                "no": {},
+            }
+            pair = [("t", True, "reworded"), ("f", False, row.get("kind", "word"))]
+            sentences = [
+                {"s": row[key], "true": true, "kind": kind, "p": row["p"]}
+                for key, true, kind in pair
+                if row.get(key) and row.get("p") in question["yes"]
+            ]
+            written[number] = {"group": number, "questions": [question], "sentences": sentences}
+            verdicts = [
+                "yes" if sentences[place]["true"] else "no"
+                for place in sentence_order(number, len(sentences))
+            ]
+            judged.append({"group": number, "answers": [said], "supports": verdicts})
+    keep(groups, written, judged)
+
+
 def main() -> None:
     options = argparse.ArgumentParser(description=__doc__)
-    options.add_argument("step", choices=("find", "merge"))
+    options.add_argument("step", choices=("find", "merge", "labelled"))
     options.add_argument("--work", type=Path, required=True)
     options.add_argument("--books", nargs="*", default=list(BOOKS))
     chosen = options.parse_args()
     if chosen.step == "find":
         asyncio.run(find(chosen.work, chosen.books))
+    elif chosen.step == "labelled":
+        labelled(chosen.work, chosen.books)
     else:
         merge(chosen.work)
 

@@ -51,6 +51,12 @@ class Rows:
         evidence = stored["evidence"].reshape(-1, 4)
         self.evidence = evidence[np.argsort(evidence[:, 0], kind="stable")]
         self.balance = self._balance()
+        # Our own questions are asked of several passages each: rows of one question are a group.
+        asked_of_own = (self.head == 0) & (self.set == self._number("own"))
+        self.question = np.where(asked_of_own, stored["asked"], -1)
+
+    def _number(self, name: str) -> int:
+        return self.sets.index(name) if name in self.sets else -1
 
     def _balance(self) -> np.ndarray:
         """Right and wrong of each set count alike, or the set itself would tell."""
@@ -90,6 +96,31 @@ class Rows:
         at = torch.arange(width, device=DEVICE)[None]
         length = torch.as_tensor(self.text_length[chosen], device=DEVICE)[:, None]
         return (at >= begin[:, None]) & (at < begin[:, None] + length)
+
+
+def question_batches(
+    length: np.ndarray, question: np.ndarray, pieces: int, seed: int
+) -> list[np.ndarray]:
+    """All rows of a question in one batch, with questions whose rows are about as long."""
+    pick = np.random.default_rng(seed)
+    places = np.flatnonzero(question >= 0)
+    places = places[np.argsort(question[places], kind="stable")]
+    starts = np.flatnonzero(np.diff(question[places], prepend=-1))
+    groups = np.split(places, starts[1:])
+    widest = np.array([length[group].max() for group in groups])
+    found: list[np.ndarray] = []
+    batch: list[np.ndarray] = []
+    width = 0
+    for number in np.argsort(widest + pick.normal(0, 12, len(groups)), kind="stable"):
+        size = sum(map(len, batch)) + len(groups[number])
+        if batch and max(width, widest[number]) * size > pieces:
+            found.append(np.concatenate(batch))
+            batch, width = [], 0
+        batch.append(groups[number])
+        width = max(width, widest[number])
+    found += [np.concatenate(batch)] if batch else []
+    pick.shuffle(found)
+    return found
 
 
 def batches(

@@ -6,6 +6,7 @@ table rows, code blocks. They name units; what is kept are ranges of the passage
 
 from __future__ import annotations
 
+import json
 import shutil
 import subprocess
 import sys
@@ -46,6 +47,14 @@ BOOKS = {
     "dask": ("dask==2026.8.0", "BSD-3-Clause"),
     "sphinx": ("sphinx==9.0.4", "BSD-2-Clause"),
 }
+# Books of which questions alone were asked, with the passages that search found: nothing is made
+# from them.
+ASKED_BOOKS: dict[str, tuple[str, str]] = {
+    name: (requirement, licence)
+    for name, (requirement, licence) in json.loads(
+        (Path(__file__).parent / "data" / "asked-books.json").read_text()
+    ).items()
+}
 # Where the documentation lies in the source distributions of those that PyPI has.
 DOCUMENTATION = {
     **dict.fromkeys(
@@ -60,6 +69,8 @@ DOCUMENTATION = {
 LEFT_OUT = ("changelog*", "news.rst", "changes/[0-5]*", "announce")
 # No training row comes from these two.
 CHECK_BOOKS = ("julia", "hf-course")
+# How to train is chosen by these, which are not trained on either.
+DEV_BOOKS = ("numba", "peewee", "jupyterhub", "sqlite")
 MAX_BYTES = 1_000_000
 
 

@@ -16,9 +16,9 @@ import torch  # type: ignore[import-not-found]
 from torch import Tensor, nn
 from torch.nn import functional  # type: ignore[import-not-found]
 
-PAD, START, END = 0, 101, 102
+PAD, START, END, MASK = 0, 101, 102, 103
 VOCABULARY, PLACES = 30522, 512
-MPNET_SHIFT, MPNET_PAD, MPNET_START, MPNET_END = 4, 1, 0, 2
+MPNET_SHIFT, MPNET_PAD, MPNET_START, MPNET_END, MPNET_MASK = 4, 1, 0, 2, 30526
 BUCKETS, FARTHEST = 32, 128
 
 
@@ -116,6 +116,7 @@ def from_mpnet(published: dict[str, Tensor]) -> Reader:
     words = published["embeddings.word_embeddings.weight"].float()
     order = torch.arange(VOCABULARY) + MPNET_SHIFT
     order[PAD], order[START], order[END] = MPNET_PAD, MPNET_START, MPNET_END
+    order[MASK] = MPNET_MASK
     state = {
         "words.weight": words[order],
         "places.weight": published["embeddings.position_embeddings.weight"][2:],

@@ -25,7 +25,15 @@ from typing import Any
 
 from bythebook.index.sparse import document_terms, query_terms
 from bythebook.reader.network import evidence_units
-from training.books import BOOKS, CHECK_BOOKS, DOCUMENTATION, BookPassage, passages, unpack
+from training.books import (
+    ASKED_BOOKS,
+    BOOKS,
+    CHECK_BOOKS,
+    DOCUMENTATION,
+    BookPassage,
+    passages,
+    unpack,
+)
 
 SEED = 20261118
 # Groups of each book in a round; the fifth asks the books from PyPI alone.
@@ -237,16 +245,20 @@ def question_rows(judged: Row, own: Row, group: Row, counts: Counter[str]) -> It
     for question, verdict in zip(own["questions"], judged["answers"], strict=True):
         for letter, passage in zip(LETTERS, group["passages"], strict=False):
             said = verdict.get(letter, "partly")
-            if letter in question.get("partly", []) or said == "partly":
+            partly = (letter in question.get("partly", []), said == "partly")
+            if any(partly) and not all(partly):
                 counts["question rows that one of the two called partly"] += 1
                 continue
-            by_writer, by_judge = question["yes"].get(letter), said if said != "no" else None
+            by_writer = question["yes"].get(letter)
+            by_judge = said if said not in ("no", "partly") else None
             if (by_writer is None) != (by_judge is None):
                 counts["question rows on which the two differ"] += 1
                 continue
             row = {"question": question["q"], "kind": question["kind"], "label": 0}
             row |= origin(group, [passage])
-            if by_writer and by_judge:
+            if all(partly):
+                row["partly"] = True
+            elif by_writer and by_judge:
                 ranges = evidence_units(passage["text"])
                 both = [set(by_writer), {n for n in by_judge if 0 < n <= len(ranges)}]
                 if not both[0] & both[1]:
@@ -283,7 +295,7 @@ def sentence_rows(judged: Row, own: Row, group: Row, counts: Counter[str]) -> It
 
 
 def origin(group: Row, cited: list[Row]) -> Row:
-    repository, licence = BOOKS[group["book"]]
+    repository, licence = {**BOOKS, **ASKED_BOOKS}[group["book"]]
     return {
         "book": group["book"],
         "repository": repository,

@@ -18,13 +18,16 @@ from typing import Any, Literal
 
 from bythebook.grounding.verifier import is_connective
 from bythebook.language.segmentation import split_units
+from training.books import DEV_BOOKS
 
 Head = Literal["answers", "supports"]
-Part = Literal["train", "judge", "check"]
+Part = Literal["train", "judge", "check", "dev"]
 Span = tuple[int, int, float]
 OWN = Path(__file__).parent / "data"
 # Public sets that hold positive rows only: look-alike passages serve as negatives.
 ONLY_POSITIVE = ("boolq", "nq_conflicts", "policyqa", "pubmedqa")
+# What half an answer counts: better than none, and never before a whole one.
+PARTLY = 0.35
 # At most this many rows of one set and label: short entailment pairs are many and far from books.
 MOST = {
     "vitaminc": 10_000, "fever_nli_dev": 4_000, "mnli": 5_000, "conjnli": 2_500, "cad_nli": 2_500,
@@ -166,24 +169,28 @@ def human_eval(folder: Path) -> Iterator[Row]:
 
 def own(kind: str, part: Part, weight: float) -> Iterator[Row]:
     """Our examples: what writer and judge both marked counts whole, what one marked half."""
+    spans: tuple[Span, ...] | None
     for number, row in enumerate(json_rows(OWN / f"{kind}-{part}.jsonl.gz")):
         text = "\n\n".join(one["text"] for one in row["passages"])
         heading = " › ".join(row["passages"][0]["headings"])
         about = {"kind": row["kind"], "group": f"{row['book']}/{number}", "weight": weight}
+        where: Part = "dev" if row["book"] in DEV_BOOKS else part
         if kind == "sentences":
             yield Row(
-                "supports", row["sentence"], heading, text, row["label"], "own", part, **about
+                "supports", row["sentence"], heading, text, row["label"], "own", where, **about
             )
             continue
-        spans: tuple[Span, ...] = ()
+        label, spans = row["label"], ()
+        if row.get("partly"):
+            if where != "train":
+                continue
+            label, spans = PARTLY, None
         if row["label"]:
             both = [{tuple(span) for span in row[k]} for k in ("evidence", "evidence_judged")]
             spans = tuple(
                 (*span, 1.0 if span in both[0] & both[1] else 0.5) for span in both[0] | both[1]
             )
-        yield Row(
-            "answers", row["question"], heading, text, row["label"], "own", part, spans, **about
-        )
+        yield Row("answers", row["question"], heading, text, label, "own", where, spans, **about)
 
 
 def typing_errors(text: str, pick: random.Random) -> str:

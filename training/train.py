@@ -28,11 +28,13 @@ from torch.nn import functional  # type: ignore[import-not-found]
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from training.batches import DEVICE, Rows, batches
-from training.network import Reader, from_bert, from_mpnet, load, save
+from training.batches import DEVICE, Rows, batches, question_batches
+from training.network import END, MASK, PAD, START, Reader, from_bert, from_mpnet, load, save
 
 TRAIN, UNKNOWN = 0, -1
 SMOOTHING, EVIDENCE_WEIGHT, NO_EVIDENCE_WEIGHT = 0.005, 2.0, 0.2
+# What the choice among the passages of one question weighs beside each passage's own label.
+AMONG_WEIGHT = 0.3
 # A logit beyond this says no more; the small network need not follow it there.
 SURE = 7.0
 # Between these steps it is measured how long one takes: the first ones are slow.
@@ -109,11 +111,37 @@ def weighted(loss: Tensor, weight: Tensor) -> Tensor:
     return (loss * weight).sum() / weight.sum().clamp(min=1e-6)
 
 
-def labelled_losses(rows: Rows, reader: Reader, chosen: np.ndarray) -> dict[str, Tensor]:
+def masked(ids: Tensor, head: Tensor, most: float) -> Tensor:
+    """Up to such a share of a question's and a passage's word pieces hidden, in each row another
+    share, so that no row can be learnt by heart. Whether a sentence holds may hang on each."""
+    share = torch.rand(len(ids), 1, device=ids.device) * most * (head == 0)[:, None]
+    hidden = torch.rand(ids.shape, device=ids.device) < share
+    hidden &= (ids != PAD) & (ids != START) & (ids != END)
+    return torch.where(hidden, MASK, ids)
+
+
+def among(logits: Tensor, label: Tensor, question: Tensor) -> Tensor:
+    """How surely each question's right passages are told from its others."""
+    same = question[:, None] == question[None, :]
+    first = torch.triu(same, diagonal=1).sum(0) == 0
+    lowest = torch.finfo(logits.dtype).min
+    own = same[first & (question >= 0)]
+    right = own & (label == 1)[None]
+    mixed = right.any(1) & (own & (label < 1)[None]).any(1)
+    spread = logits[None].expand(len(own), -1)
+    every = torch.logsumexp(spread.masked_fill(~own, lowest), 1)
+    best = torch.logsumexp(spread.masked_fill(~right, lowest), 1)
+    return ((every - best) * mixed).sum() / mixed.sum().clamp(min=1)
+
+
+def labelled_losses(
+    rows: Rows, reader: Reader, chosen: np.ndarray, hidden: float
+) -> dict[str, Tensor]:
     ids, kinds, begin = rows.batch(chosen)
+    head = torch.as_tensor(rows.head[chosen], device=DEVICE)
+    ids = masked(ids, head, hidden)
     with autocast():
         said = reader(ids, kinds)
-    head = torch.as_tensor(rows.head[chosen], device=DEVICE)
     label = torch.as_tensor(rows.label[chosen], device=DEVICE)
     wanted = label * (1 - SMOOTHING) + SMOOTHING / 2
     logits = torch.where(head == 1, said["supports"], said["answers"])
@@ -131,6 +159,8 @@ def labelled_losses(rows: Rows, reader: Reader, chosen: np.ndarray) -> dict[str,
     by_row = (each * inside).sum(1) / inside.sum(1).clamp(min=1)
     weight = marked * torch.where(label > 0, 1.0, NO_EVIDENCE_WEIGHT)
     losses["evidence"] = EVIDENCE_WEIGHT * (by_row * weight).sum() / len(chosen)
+    question = torch.as_tensor(rows.question[chosen], device=DEVICE)
+    losses["among"] = AMONG_WEIGHT * among(said["answers"], label, question)
     return losses
 
 
@@ -140,8 +170,9 @@ def repeated(rows: Rows, chosen: np.ndarray) -> np.ndarray:
 
 
 def drawn(rows: Rows, public: float, made: float, seed: int) -> np.ndarray:
-    """The rows of one pass: all of our own and of the question sets, a share of the others."""
-    known = (rows.part == TRAIN) & (rows.label != UNKNOWN)
+    """The rows of one pass: all of our own sentences and of the question sets, a share of the
+    others. Our own questions come with all their passages, apart from these."""
+    known = (rows.part == TRAIN) & (rows.label != UNKNOWN) & (rows.question < 0)
     asked = ("own", "clapnq_dev", "mtrag_un", "squad2", "begin")
     shares = {**dict.fromkeys(asked, 1.0), "made": made}
     share = np.array([shares.get(name, public) for name in rows.sets])[rows.set]
@@ -155,16 +186,18 @@ def train_large(rows: Rows, reader: Reader, rate: float, how: argparse.Namespace
     if reader.shape.relative:
         reader.distance.weight.requires_grad_(False)
     first, last = how.public
-    plan = [
-        batch
-        for n, share in enumerate(np.linspace(first, last, how.passes), how.passes * how.seed)
-        for batch in batches(rows.length, drawn(rows, share, how.made, seed=n), how.pieces, seed=n)
-    ]
+    own = np.where(rows.part == TRAIN, rows.question, -1)
+    plan = []
+    for n, share in enumerate(np.linspace(first, last, how.passes), how.passes * how.seed):
+        one = batches(rows.length, drawn(rows, share, how.made, seed=n), how.pieces, seed=n)
+        one += question_batches(rows.length, own, how.pieces, seed=n)
+        np.random.default_rng(n).shuffle(one)
+        plan += one
     schedule = Schedule(reader, rate, len(plan), how.seconds)
     print(f"{sum(map(len, plan))} rows, {len(plan)} steps", flush=True)
     for place, batch in enumerate(plan):
         if schedule.wants(place):
-            schedule.take(labelled_losses(rows, reader, batch))
+            schedule.take(labelled_losses(rows, reader, batch, how.hidden))
 
 
 def average(files: list[Path]) -> Reader:
@@ -307,6 +340,9 @@ def main() -> None:
     )
     options.add_argument(
         "--made", type=float, default=0.4, help="the share of rows made by rule: many and alike"
+    )
+    options.add_argument(
+        "--hidden", type=float, default=0.15, help="at most this share of word pieces is hidden"
     )
     options.add_argument("--passes", type=int, default=2)
     options.add_argument("--rate", type=float)

@@ -8,12 +8,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from training.books import BOOKS, CHECK_BOOKS
+from benchmarks.answers import PYPI
+from training.books import ASKED_BOOKS, BOOKS, CHECK_BOOKS, DEV_BOOKS
 from training.found import SETS
+from training.rows import own
 
 from bythebook_reader import WEIGHTS
 from training import packets
 
+EVERY_BOOK = {**BOOKS, **ASKED_BOOKS}
 DATA = Path(__file__).parents[2] / "training" / "data"
 
 
@@ -24,7 +27,7 @@ def rows(name: str) -> list[dict[str, Any]]:
 
 def test_nothing_is_trained_on_what_judges_the_product() -> None:
     judges = {"anthropic_docs", "docusaurus-docs", "sample_book"}
-    assert not judges & {*SETS, *BOOKS}
+    assert not {*judges, *PYPI} & {*SETS, *EVERY_BOOK}
     trained_on = json.loads((WEIGHTS / "trained_on.json").read_text())
     assert not judges & {row["set"] for row in trained_on}
 
@@ -32,10 +35,17 @@ def test_nothing_is_trained_on_what_judges_the_product() -> None:
 @pytest.mark.parametrize("kind", ["questions", "sentences"])
 def test_no_training_row_comes_from_a_check_book(kind: str) -> None:
     trained, checked = rows(f"{kind}-train"), rows(f"{kind}-check")
-    assert {row["book"] for row in trained} == set(BOOKS) - set(CHECK_BOOKS)
+    assert {row["book"] for row in trained} == set(EVERY_BOOK) - set(CHECK_BOOKS)
     assert {row["book"] for row in checked} == set(CHECK_BOOKS)
     asked = "question" if kind == "questions" else "sentence"
     assert not {row[asked] for row in trained} & {row[asked] for row in checked}
+
+
+def test_books_to_choose_by_are_not_trained_on() -> None:
+    assert set(DEV_BOOKS) <= set(ASKED_BOOKS)
+    of_dev = [row for row in own("questions", "train", 1.0) if row.part == "dev"]
+    assert {row.group.split("/")[0] for row in of_dev} == set(DEV_BOOKS)
+    assert {row.label for row in of_dev} == {0, 1}
 
 
 def test_there_are_enough_of_each_kind() -> None:
@@ -60,7 +70,7 @@ def test_evidence_is_a_stretch_of_the_passage(part: str) -> None:
         assert all(
             0 <= start < end <= len(text) and text[start:end].strip() for start, end in marked
         )
-        assert row["licence"] == BOOKS[row["book"]][1]
+        assert row["licence"] == EVERY_BOOK[row["book"]][1]
         assert row["passages"][0]["path"]
 
 
