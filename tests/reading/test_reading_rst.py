@@ -257,3 +257,28 @@ Limits
     text = text_of(source.encode(), "a.rst")
     assert "| a | first second |" in text
     assert "overline" not in text
+
+
+def test_options_of_a_command_and_programs_of_a_page() -> None:
+    source = """\
+Tool
+====
+
+-f FILE, --file=FILE  read it
+
+.. versionadded:: 2.1 The :meth:`Foo.bar` method.
+
+.. jupyter-execute::
+
+   import foo
+   foo.run()
+
+.. testsetup::
+
+   import hidden
+"""
+    text = text_of(source.encode(), "a.rst")
+    assert "`-f FILE`, `--file=FILE`: read it" in text
+    assert "versionadded: 2.1 The `Foo.bar` method." in text
+    assert "```\nimport foo\nfoo.run()\n```" in text
+    assert "hidden" not in text

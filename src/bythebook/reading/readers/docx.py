@@ -9,6 +9,7 @@ from typing import Literal
 from bythebook.reading.readers import Converted
 from bythebook.reading.readers.markdown_writer import MarkdownWriter
 from bythebook.reading.readers.markup_tokens import MarkupToken
+from bythebook.reading.readers.table_cells import MAX_COLUMNS, Cell, filled, span
 from bythebook.reading.readers.zip_archive import Archive
 
 Kind = Literal["title", "code", "quote", ""]
@@ -119,7 +120,6 @@ PROPERTIES = "docProps/core.xml"
 SKIPPED = frozenset({"del", "movefrom", "fallback", "instrtext"})
 MONO_FONT = re.compile(r"courier|consolas|mono|menlo|monaco|typewriter", re.IGNORECASE)
 MAX_ROWS = 5_000
-MAX_COLUMNS = 60
 
 
 @dataclass
@@ -169,7 +169,7 @@ class _Walk:
         self.styles = styles
         self.titled = titled
         self.open: list[_Paragraph] = []
-        self.tables: list[list[list[str]]] = []
+        self.tables: list[list[list[Cell]]] = []
         self.code: list[str] = []
         self.numbers: dict[tuple[str, int], int] = {}
         self.in_run = self.in_text = False
@@ -207,9 +207,20 @@ class _Walk:
             self.tables[-1].append([])
         elif name == "tc" and self.tables:
             if self.tables[-1] and len(self.tables[-1][-1]) < MAX_COLUMNS:
-                self.tables[-1][-1].append("")
+                self.tables[-1][-1].append(Cell())
+        elif name in ("gridspan", "vmerge") and self.tables:
+            self._spans(token)
         elif self.open:
             self._in_paragraph(self.open[-1], token)
+
+    def _spans(self, token: MarkupToken) -> None:
+        value = token.attributes().get("val")
+        if self.tables[-1] and self.tables[-1][-1]:
+            cell = self.tables[-1][-1][-1]
+            if token.name == "gridspan":
+                cell.columns = span(value)
+            else:
+                cell.continues = value != "restart"
 
     def _in_paragraph(self, paragraph: _Paragraph, token: MarkupToken) -> None:
         name = token.name
@@ -251,7 +262,7 @@ class _Walk:
         text = "\n".join(" ".join(line.split()) for line in raw.splitlines()).strip()
         if self.tables:
             if self.tables[-1] and self.tables[-1][-1]:
-                self.tables[-1][-1][-1] += f" {text}"
+                self.tables[-1][-1][-1].text += f" {text}"
             return
         kind = self.styles.kind(paragraph.style)
         if kind == "code" or (text and paragraph.mono_runs >= paragraph.runs > 0):
@@ -288,11 +299,11 @@ class _Walk:
     def _close_table(self) -> None:
         rows = self.tables.pop()[:MAX_ROWS]
         if self.tables:  # a table in a cell is text of the cell
-            text = "; ".join(", ".join(cell.strip() for cell in row) for row in rows)
+            text = "; ".join(", ".join(cell.text.strip() for cell in row) for row in rows)
             if self.tables[-1] and self.tables[-1][-1]:
-                self.tables[-1][-1][-1] += f" {text}"
+                self.tables[-1][-1][-1].text += f" {text}"
             return
-        self.writer.table(rows)
+        self.writer.table(filled(rows))
 
 
 def _number(value: str) -> int:

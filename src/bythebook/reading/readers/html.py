@@ -19,6 +19,7 @@ from bythebook.reading.readers.markup_tokens import (
     title_of,
     tokens,
 )
+from bythebook.reading.readers.table_cells import MAX_COLUMNS, Cell, filled, span
 
 HIDDEN = frozenset(
     "head script style noscript template svg canvas button select dialog iframe audio video object "
@@ -47,7 +48,6 @@ HEADINGS = {f"h{level}": level for level in range(1, 7)}
 LANGUAGE = re.compile(r"(?:language|lang|highlight|brush|sourceCode)[-: ]+([\w+#-]+)")
 MATHS_TYPE = re.compile(r"math/tex", re.IGNORECASE)
 MAX_ROWS = 5_000
-MAX_COLUMNS = 60
 BREAK = "\x00"
 AROUND_MAIN = frozenset({"header", "footer", "nav", "aside"})
 
@@ -331,7 +331,7 @@ class HtmlText:
         return layout
 
     def _table(self, index: int) -> list[list[str]]:
-        rows: list[list[str]] = []
+        rows: list[list[Cell]] = []
         outer, self.text = self.text, []
         at, end = index + 1, self.ends[index]
         while at < end and len(rows) <= MAX_ROWS:
@@ -346,7 +346,10 @@ class HtmlText:
             elif token.name in ("td", "th"):
                 rows = rows or [[]]
                 if len(rows[-1]) < MAX_COLUMNS:
-                    rows[-1].append("")
+                    spans = token.attributes() if "span" in token.raw else {}
+                    rows[-1].append(
+                        Cell("", span(spans.get("rowspan")), span(spans.get("colspan")))
+                    )
             elif self._is_hidden(token):
                 at = self._after(at - 1)
             elif token.name in CODE | INLINE or token.name in ("math", "sup", "sub", "br"):
@@ -354,10 +357,10 @@ class HtmlText:
             else:
                 self.text.append(" ")
             if rows and rows[-1]:
-                rows[-1][-1] += "".join(self.text).replace(BREAK, " ")
+                rows[-1][-1].text += "".join(self.text).replace(BREAK, " ")
             self.text = []
         self.text = outer
-        return rows
+        return filled(rows)
 
 
 def _language_in(token: MarkupToken) -> str:

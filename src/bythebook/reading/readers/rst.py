@@ -15,6 +15,7 @@ from bythebook.reading.readers import Converted
 from bythebook.reading.readers.markdown_writer import MarkdownWriter, code_span
 from bythebook.reading.readers.markup_tokens import decoded
 from bythebook.reading.readers.rst_names import Contents, know_sphinx_names
+from bythebook.reading.readers.table_cells import Cell, filled
 
 # A name of a program between single backquotes, as many projects write it for Sphinx.
 MARKED_NAME = re.compile(r"[~!.]+\w+(?:\.\w+)*(?:\(\))?")
@@ -118,8 +119,10 @@ class RstText:
     def _definition(self, node: nodes.Element, level: int, depth: int) -> None:
         names: list[str] = []
         for part in node.children:
-            if isinstance(part, nodes.term | nodes.field_name | nodes.option_group):
+            if isinstance(part, nodes.term | nodes.field_name):
                 names.append(inline(part))
+            elif isinstance(part, nodes.option_group):
+                names += [code_span(option.astext()) for option in part.children]
             elif isinstance(part, nodes.definition | nodes.field_body | nodes.description):
                 self._named(", ".join(names), part, level, depth)
 
@@ -136,16 +139,19 @@ class RstText:
         title = node.next_node(nodes.title)
         if title is not None and title.parent is node:
             self.writer.paragraph(inline(title))
-        self.writer.table(
+        rows = [
             [
-                [
-                    " ".join(_texts(entry))
-                    for entry in row.children
-                    if isinstance(entry, nodes.entry)
-                ]
-                for row in node.findall(nodes.row)
+                Cell(
+                    " ".join(_texts(entry)),
+                    rows=1 + entry.get("morerows", 0),
+                    columns=1 + entry.get("morecols", 0),
+                )
+                for entry in row.children
+                if isinstance(entry, nodes.entry)
             ]
-        )
+            for row in node.findall(nodes.row)
+        ]
+        self.writer.table(filled(rows))
 
     def _unreadable(self, node: nodes.Element) -> None:
         """A directive nobody knows is shown as it stands in the file."""

@@ -33,6 +33,10 @@ TITLED = "tab tab-item group-tab dropdown details card grid-item-card collapse".
 FROM_CODE = (
     "automodule autoclass autofunction automethod autoattribute autodata autoexception"
 ).split()
+# Programs that are run while the page is made, and shown.
+EXECUTED = "jupyter-execute ipython3 exec_code testcode testoutput doctest".split()
+# The same, not shown.
+HIDDEN = "testsetup testcleanup".split()
 BOXES = "seealso versionadded versionchanged deprecated todo".split()
 # What an entry's options say to a reader.
 TOLD = {"type", "default", "required", "choices"}
@@ -144,7 +148,7 @@ class _Box(_Nothing):
     def heads(self) -> list[nodes.Node]:
         if self.name not in BOXES:
             return []
-        return [nodes.paragraph("", " ".join([f"{self.name}:", *self.arguments]))]
+        return [self.inline(" ".join([f"{self.name}:", *self.arguments]))]
 
     def inline(self, text: str) -> nodes.Node:
         words, _ = self.state.inline_text(text, self.lineno)
@@ -187,9 +191,9 @@ class _Plot(_Code):
 
 
 DIRECTIVES: dict[str, type[Directive]] = {
-    **dict.fromkeys(SPHINX_CODE, _Code),
+    **dict.fromkeys((*SPHINX_CODE, *EXECUTED), _Code),
     **dict.fromkeys(TITLED, _Titled),
-    **dict.fromkeys((*SPHINX_SILENT, "literalinclude"), _Nothing),
+    **dict.fromkeys((*SPHINX_SILENT, *HIDDEN, "literalinclude"), _Nothing),
     **dict.fromkeys((*CONTENT_ONLY, *BOXES), _Box),
     **dict.fromkeys(FROM_CODE, _FromCode),
     "plot": _Plot,
