@@ -40,34 +40,22 @@ from bythebook.settings import Settings
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from training.books import from_pypi, unpack
+from training.books import JUDGING_BOOKS, from_pypi, unpack
 
 FACTS = Path(__file__).parent / "facts"
 SHARED = ("docusaurus-docs", "hf-course", "julia", "mdn-javascript", "sklearn", "turing-way")
-# Documentation in source distributions; nothing was trained on these.
-PYPI = {
-    "pytest": ("pytest==9.2.0", "doc/en"),
-    "nikola": ("nikola==8.3.3", "docs"),
-    "hatch": ("hatch==1.18.2", "docs"),
-    "xarray": ("xarray==2026.9.0", "doc"),
-    # These have no dev questions.
-    "celery": ("celery==5.5.3", "docs"),
-    "pyinstaller": ("pyinstaller==6.14.2", "doc"),
-    "scikit-build-core": ("scikit-build-core==0.11.5", "docs"),
-    "trio": ("trio==0.30.0", "docs/source"),
-}
 # Our own docs as they were when the questions were written.
 OWN = "bythebook-docs"
 OWN_COMMIT = "8959ab8"
-BOOKS = (*SHARED, *PYPI, OWN)
+BOOKS = (*SHARED, *JUDGING_BOOKS, OWN)
 Sample = tuple[str, float, float, bool, bool]
 
 
 async def library_of(book: str, data: Path, work: Path) -> Library:
-    if book in PYPI:
+    if book in JUDGING_BOOKS:
         folder = work / "books" / book
         if not folder.exists():
-            from_pypi(*PYPI[book], folder)
+            from_pypi(*JUDGING_BOOKS[book], folder)
     elif book == OWN:
         folder = own_docs(work / "books" / book)
     else:
