@@ -22,12 +22,12 @@ demo: install  ## read the sample book and ask it two questions
 serve: install  ## the sample book on http://127.0.0.1:8000, unless there are books already
 	$(BIN)/bythebook serve --sample
 
-# Every kind of test, and of what takes long a part: ten minutes on two idle cores.
-test: install-dev lint  ## every kind of test, after fetching what they need: ten minutes
+# Every kind of test, and of what takes long a part. The third process works while two wait.
+test: install-dev lint  ## every kind of test, after fetching what they need: a quarter of an hour
 	test -n "$$QDRANT_URL" || scripts/get_qdrant.sh || true
 	scripts/get_debian.sh redis-server || true
 	scripts/get_debian.sh chromium || true
-	$(BIN)/pytest -n 2 --dist loadgroup --durations=25
+	$(BIN)/pytest -n 3 --dist loadgroup --durations=25
 
 # Every example, round, fault and pair of databases; `.ci/run` does not call it.
 test-full: export BYTHEBOOK_TEST_FULL := 1

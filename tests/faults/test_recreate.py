@@ -20,7 +20,7 @@ from invariants import check_invariants, content_of
 from server.running import until
 
 BOOK = "recreated"
-LESSONS = 20 if FULL else 8
+LESSONS = 20 if FULL else 5
 
 
 def write_lessons(folder: Path) -> None:

@@ -16,8 +16,16 @@ import pytest
 
 from extent import PATIENCE
 
-ADDRESS = "127.0.0.53"
 IPV4 = 1
+
+
+def own_address() -> str:
+    """One that no other process of these tests has."""
+    high, low = divmod(os.getpid(), 250)
+    return f"127.{53 + high // 250 % 100}.{high % 250}.{1 + low}"
+
+
+ADDRESS = own_address()
 
 
 class NameServer(threading.Thread):
@@ -30,7 +38,7 @@ class NameServer(threading.Thread):
         self.socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         try:
             self.socket.bind((ADDRESS, 53))
-        except OSError:  # another test's server, or no right to the port
+        except OSError:  # no right to the port
             self.socket.close()
             raise
 
