@@ -10,7 +10,11 @@ from itertools import pairwise
 
 from bythebook.index.qdrant_models import FieldCondition, Filter, MatchAny
 from bythebook.index.store import all_points, book_filter
-from bythebook.language.question_templates import Dictionary, heading_question
+from bythebook.language.question_templates import (
+    Dictionary,
+    clean_heading,
+    heading_question,
+)
 from bythebook.library import Library
 from bythebook.models.chunk import BookInfo
 from bythebook.models.passage import Passage
@@ -18,6 +22,7 @@ from bythebook.models.search_messages import SearchFilters, SearchQuery
 from bythebook.reading.slugs import natural_key
 from bythebook.retrieval.calibration import assess
 from bythebook.retrieval.neighbours import passages_of
+from bythebook.retrieval.reranker import is_secondary
 
 MOST = 6
 # Pages that are looked at, from all over the book: a large one takes no longer than a small one.
@@ -34,9 +39,14 @@ WHOLE = re.compile(
     r"(?:how|why|what|when|where|which|who|is|are|do|does|can|should)\b", re.IGNORECASE
 )
 # A person would hardly ask so.
-STIFF = re.compile(
-    r"Can you explain|What should I (?:know|do)|What does the book say|What (?:is|are) the? ?\w+\?$"
-)
+STIFF = re.compile(r"Can you explain|What should I (?:know|do)|What does the book say")
+# One word is asked about if it is a name.
+ONE_WORD = re.compile(r"What (?:is|are) (?:the )?(?P<word>\w+)\?")
+# "What is virtual environment?" lacks an article, "What are main differences?" too, and "What is
+# conditional evaluation?" does not. The heading itself reads well either way.
+WITHOUT_ARTICLE = re.compile(r"What (?:is|are) (?!(?:an?|the|your|my|difference)\b)")
+# A version, a module or a file.
+DOTTED = re.compile(r"\w\.\w")
 
 
 @dataclass(frozen=True)
@@ -79,6 +89,8 @@ def candidates_of(passages: Sequence[Passage], language: str) -> list[Candidate]
     tells nothing of what it is about."""
     paths: dict[tuple[str, ...], str] = {}
     for passage in passages:
+        if is_secondary(passage, ""):
+            continue
         whole = tuple(passage.metadata.heading_path)
         for depth in range(1, len(whole) + 1):
             paths.setdefault(whole[:depth], passage.metadata.source_file)
@@ -99,8 +111,16 @@ def _worded(heading: str, words: Dictionary, language: str) -> tuple[str, int] |
         is_short = 1 < len(heading.split()) <= MOST_PLAIN_WORDS
         return (heading, 0 if heading.endswith("?") else 1) if is_short else None
     is_cut = heading.endswith("?") and not WHOLE.match(heading)
-    question = None if is_cut or POINTING.search(heading) else heading_question(heading, words)
-    return (question, 3 if STIFF.match(question) else 1) if question else None
+    if is_cut or POINTING.search(heading) or DOTTED.search(heading):
+        return None
+    question = heading_question(heading, words)
+    if question is None or STIFF.match(question):
+        return (question, 3) if question else None
+    if one := ONE_WORD.fullmatch(question):
+        return (question, 2) if one["word"][0].isupper() else None
+    if WITHOUT_ARTICLE.match(question):
+        return clean_heading(heading), 2
+    return question, 1 if question.startswith("What") else 0
 
 
 async def _passages(library: Library, book: BookInfo) -> list[Passage]:

@@ -73,3 +73,28 @@ async def test_other_languages_keep_their_headings(library: Library, write_book:
     await library.ingest(write_book(files))
     found = await suggest(library, await library.book())
     assert found and set(found) <= {"Zahnräder und Ketten", "Die Dampfmaschine"}
+
+
+async def test_they_read_as_a_person_would_ask(library: Library, write_book: WriteBook) -> None:
+    """What makes no good question stands as a heading, and versions and modules not at all."""
+    body = "Here {0} matters: of {0} this section tells all that {0} needs."
+    headings = (
+        "Installing the program",
+        "Virtual environment",
+        "Main differences",
+        "Links",
+        "Version 1.6.0",
+        "The build cache",
+    )
+    pages = {
+        f"{number}.md": f"# {heading}\n\n{body.format(heading.lower())}\n"
+        for number, heading in enumerate(headings)
+    }
+    pages["changelog.md"] = f"# The old parser\n\n{body.format('the old parser')}\n"
+    await library.ingest(write_book(pages))
+    assert set(await suggest(library, await library.book())) == {
+        "How do I install the program?",
+        "Virtual environment",
+        "Main differences",
+        "What is the build cache?",
+    }
