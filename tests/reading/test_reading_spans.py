@@ -22,7 +22,7 @@ PORTS = """\
 def test_of_a_web_page() -> None:
     html = (
         "<h1>Ports</h1><table><tr><th>Name<th colspan=2>Ports"
-        "<tr><td rowspan='2'>web<td>80<td>443<tr><td>8080<td>8443"
+        "<tr><td ROWSPAN='2'>web<td>80<td>443<tr><td>8080<td>8443"
         "<tr><td colspan=3>Old ones<tr><td>ftp<td>21<td>-</table>"
     )
     assert PORTS in text_of(html.encode(), "a.html")

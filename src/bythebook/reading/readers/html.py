@@ -346,7 +346,7 @@ class HtmlText:
             elif token.name in ("td", "th"):
                 rows = rows or [[]]
                 if len(rows[-1]) < MAX_COLUMNS:
-                    spans = token.attributes() if "span" in token.raw else {}
+                    spans = token.attributes() if "span" in token.raw.lower() else {}
                     rows[-1].append(
                         Cell("", span(spans.get("rowspan")), span(spans.get("colspan")))
                     )
