@@ -5,11 +5,14 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+
+from extent import PATIENCE
 
 MEGABYTES = 64
 
@@ -56,4 +59,12 @@ def small_disk(folder: Path) -> Iterator[SmallDisk]:
     try:
         yield SmallDisk(mounted)
     finally:
-        subprocess.run(["umount", mounted], check=True)
+        unmount(mounted)
+
+
+def unmount(mounted: Path) -> None:
+    """A child of a process that has ended may have its log open for a moment longer."""
+    end = time.monotonic() + PATIENCE
+    while (done := subprocess.run(["umount", mounted], capture_output=True, text=True)).returncode:
+        assert "busy" in done.stderr and time.monotonic() < end, done.stderr
+        time.sleep(0.1)
