@@ -23,7 +23,7 @@ serve: install  ## the sample book on http://127.0.0.1:8000, unless there are bo
 	$(BIN)/bythebook serve --sample
 
 # Every kind of test, and of what takes long a part. The third process works while two wait.
-test: install-dev lint  ## every kind of test, after fetching what they need: a quarter of an hour
+test: install-dev lint  ## every kind of test, after fetching what they need: 15 to 20 minutes
 	test -n "$$QDRANT_URL" || scripts/get_qdrant.sh || true
 	scripts/get_debian.sh redis-server || true
 	scripts/get_debian.sh chromium || true
