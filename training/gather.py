@@ -27,6 +27,7 @@ from training.books import BOOKS, CHECK_BOOKS, BookPassage, passages, unpack
 from training.made import Maker
 from training.rows import (
     ONLY_POSITIVE,
+    PARTS,
     Row,
     Span,
     asked_of_sets,
@@ -164,7 +165,7 @@ class Pairs:
             "label": label,
             "marked": int(row.spans is not None),
             "weight": row.weight,
-            "part": ("train", "judge", "check", "dev").index(row.part),
+            "part": PARTS.index(row.part),
             "set": self.sets.setdefault(row.set, len(self.sets)),
             "row": number,
         }

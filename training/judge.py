@@ -31,12 +31,12 @@ from bythebook.evaluation.metrics import auroc
 from bythebook.reader.network import unit_scores
 from training.export import TOKENIZER, WEIGHTS, session, write_sums
 from training.packets import FALSE_KINDS, QUESTION_KINDS
+from training.rows import PARTS
 
 Entry = dict[str, Any]
 LOGITS = ("answers", "supports", "evidence")
 BINS = 10
 SAME_F1 = 0.01
-PARTS = ("train", "judge", "check")
 
 
 @dataclass
@@ -129,6 +129,16 @@ def per_question(read: Judged, name: str) -> float:
     return area(list(best.values()), lambda row: row["kind"] == "covered")
 
 
+def first_right(read: Judged, part: str) -> float:
+    """Of our own questions with right and wrong passages, the share whose best one is right."""
+    questions: dict[tuple[str, str], list[tuple[float, bool]]] = defaultdict(list)
+    for row, score in read.of("answers", set="own", part=part):
+        key = (row["group"].split("/")[0], row["asked"])
+        questions[key].append((score, row["label"] == 1))
+    mixed = [each for each in questions.values() if len({right for _, right in each}) == 2]
+    return mean(max(each)[1] for each in mixed) if mixed else float("nan")
+
+
 def per_answer(read: Judged) -> float:
     """Faithful answers against others: the mean of the sentences' best contexts."""
     sentences: dict[tuple[str, str], tuple[Entry, float]] = {}
@@ -167,12 +177,13 @@ class Marking:
 
 
 def evidence_f1(
-    read: Judged, marking: Marking, name: str, thresholds: Sequence[float]
+    read: Judged, marking: Marking, name: str, part: str, thresholds: Sequence[float]
 ) -> dict[str, list[float]]:
     """Mean F1 by book or set, for each threshold."""
     found: dict[str, list[list[float]]] = defaultdict(list)
     for number, row in read.rows.items():
-        if row["head"] == "answers" and row["set"] == name and row["label"] == 1 and row["spans"]:
+        is_asked = (row["head"], row["set"], row["part"]) == ("answers", name, part)
+        if is_asked and row["label"] == 1 and row["spans"]:
             units = marking.scored(read, number)
             group = row["group"].split("/")[0]
             found[group].append([marking.f1(row, units, each) for each in thresholds])
@@ -224,13 +235,13 @@ def columns_of(read: Judged, marking: Marking) -> dict[str, float]:
     for name in ("squad2", "clapnq_dev", "mtrag_un"):
         found[f"answers: {name}, best of five, AUROC"] = per_question(read, name)
     thresholds = [n / 20 for n in range(2, 19)]
-    by_book = evidence_f1(read, marking, "own", thresholds)
+    by_book = evidence_f1(read, marking, "own", "check", thresholds)
     for book, values in by_book.items():
         others = [v for other, v in by_book.items() if other != book]
         best = int(np.argmax(np.mean(others, axis=0)))
         found[f"evidence: {book}, F1 (threshold of the other)"] = values[best]
     best = int(np.argmax(np.mean(list(by_book.values()), axis=0)))
-    if by_set := evidence_f1(read, marking, "clapnq_dev", thresholds):
+    if by_set := evidence_f1(read, marking, "clapnq_dev", "judge", thresholds):
         found["evidence: clapnq_dev gold passage, F1"] = by_set["clapnq_dev"][best]
     found["supports: check books, AUROC"] = area(supports, lambda row: row["label"] == 1)
     slope, offset = fit(supports)
@@ -254,6 +265,16 @@ def columns_of(read: Judged, marking: Marking) -> dict[str, float]:
         read.of("supports", set="begin", part="judge"), lambda row: row["label"] == 1
     )
     found["supports: mtrag_human_eval by answer, AUROC"] = per_answer(read)
+    return found | to_choose_by(read)
+
+
+def to_choose_by(read: Judged) -> dict[str, float]:
+    """Of the check books the first passage too; of the books that networks are chosen by, all."""
+    found = {"answers: check books, first passage right": first_right(read, "check")}
+    found["answers: dev books, first passage right"] = first_right(read, "dev")
+    for head in ("answers", "supports"):
+        pairs = read.of(head, set="own", part="dev")
+        found[f"{head}: dev books, AUROC"] = area(pairs, lambda row: row["label"] == 1)
     return found
 
 
@@ -278,7 +299,7 @@ def calibrate(work: Path, name: str) -> None:
         for said, true, count in bins:
             print(f"| {said:.2f} | {true:.2f} | {count} |")
     thresholds = [n / 20 for n in range(2, 19)]
-    by_book = evidence_f1(read, marking, "own", thresholds)
+    by_book = evidence_f1(read, marking, "own", "check", thresholds)
     means = np.mean(list(by_book.values()), axis=0)
     # Of thresholds that mark about as well, the one that marks least.
     fitted["evidence_threshold"] = max(

@@ -14,7 +14,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from bythebook.grounding.verifier import is_connective
 from bythebook.language.segmentation import split_units
@@ -22,6 +22,8 @@ from training.books import DEV_BOOKS
 
 Head = Literal["answers", "supports"]
 Part = Literal["train", "judge", "check", "dev"]
+# As they are numbered in rows.npz.
+PARTS: tuple[Part, ...] = get_args(Part)
 Span = tuple[int, int, float]
 OWN = Path(__file__).parent / "data"
 # Public sets that hold positive rows only: look-alike passages serve as negatives.

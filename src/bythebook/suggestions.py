@@ -12,8 +12,9 @@ from bythebook.index.qdrant_models import FieldCondition, Filter, MatchAny
 from bythebook.index.store import all_points, book_filter
 from bythebook.language.question_templates import (
     Dictionary,
+    Wording,
     clean_heading,
-    heading_question,
+    worded,
 )
 from bythebook.library import Library
 from bythebook.models.chunk import BookInfo
@@ -38,13 +39,7 @@ POINTING = re.compile(
 WHOLE = re.compile(
     r"(?:how|why|what|when|where|which|who|is|are|do|does|can|should)\b", re.IGNORECASE
 )
-# A person would hardly ask so.
-STIFF = re.compile(r"Can you explain|What should I (?:know|do)|What does the book say")
-# One word is asked about if it is a name.
-ONE_WORD = re.compile(r"What (?:is|are) (?:the )?(?P<word>\w+)\?")
-# "What is virtual environment?" lacks an article, "What are main differences?" too, and "What is
-# conditional evaluation?" does not. The heading itself reads well either way.
-WITHOUT_ARTICLE = re.compile(r"What (?:is|are) (?!(?:an?|the|your|my|difference)\b)")
+ARTICLE = re.compile(r"(?:an?|the|your|my) ")
 # A version, a module or a file.
 DOTTED = re.compile(r"\w\.\w")
 
@@ -113,14 +108,23 @@ def _worded(heading: str, words: Dictionary, language: str) -> tuple[str, int] |
     is_cut = heading.endswith("?") and not WHOLE.match(heading)
     if is_cut or POINTING.search(heading) or DOTTED.search(heading):
         return None
-    question = heading_question(heading, words)
-    if question is None or STIFF.match(question):
-        return (question, 3) if question else None
-    if one := ONE_WORD.fullmatch(question):
-        return (question, 2) if one["word"][0].isupper() else None
-    if WITHOUT_ARTICLE.match(question):
-        return clean_heading(heading), 2
-    return question, 1 if question.startswith("What") else 0
+    wording = worded(heading, words)
+    if wording is None:
+        return None
+    if wording.thing:
+        return _named(wording, clean_heading(heading))
+    return wording.question, 3 if wording.stiff else 0
+
+
+def _named(wording: Wording, heading: str) -> tuple[str, int] | None:
+    """ "What is virtual environment?" lacks an article, "What are main differences?" too, and "What
+    is conditional evaluation?" does not: the heading reads well either way. One word is asked about
+    if it is a name."""
+    article = ARTICLE.match(wording.thing)
+    bare = wording.thing[article.end() :] if article else wording.thing
+    if len(bare.split()) == 1:
+        return (wording.question, 2) if bare[0].isupper() else None
+    return (wording.question, 1) if article else (heading, 2)
 
 
 async def _passages(library: Library, book: BookInfo) -> list[Passage]:

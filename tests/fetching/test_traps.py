@@ -115,7 +115,6 @@ async def test_a_name_is_looked_up_once_and_that_address_is_used(
         assert not allowed.asked and not other.asked
 
 
-@pytest.mark.xdist_group("port-53")
 @pytest.mark.parametrize(
     "answers", [(["127.0.0.9"], ["127.0.0.1"]), (["127.0.0.1"], ["127.0.0.9"]), (BOTH, BOTH[::-1])]
 )

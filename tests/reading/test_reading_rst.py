@@ -222,6 +222,8 @@ Fields
 
 .. autofunction:: forms.without_text
 
+.. autoexception:: forms.TooLong
+
 .. plot::
    :include-source:
 
@@ -232,6 +234,7 @@ Fields
     text = text_of(source.encode(), "a.rst")
     for told in ("`forms.Field`", "A field holds one value.", "Field(default=3)", "`validate`"):
         assert told in text
+    assert "`forms.TooLong`" in text
     assert "Runs before `saving`." in text
     assert "draw(1)" in text
     assert "without_text" not in text

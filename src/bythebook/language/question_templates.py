@@ -90,6 +90,16 @@ INTRODUCED = re.compile(
 )
 
 
+@dataclass(frozen=True)
+class Wording:
+    """A question for a heading. A heading that names a `thing` is asked what that is; it depends on
+    the thing whether a person would. One that is `stiff` nobody would ask so."""
+
+    question: str
+    thing: str = ""
+    stiff: bool = False
+
+
 @dataclass
 class Dictionary:
     """How a book writes its words, and which phrases have an article in it."""
@@ -196,31 +206,46 @@ def is_titled(text: str) -> bool:
     return all(word[:1].isupper() for word in later)
 
 
-def heading_question(heading: str, words: Dictionary, page_title: str | None = None) -> str | None:
-    """What a reader who wants this section would ask; `page_title` is given where the heading alone
-    could stand on any page."""
+def worded(heading: str, words: Dictionary) -> Wording | None:
+    """What a reader who wants this section would ask."""
     text = clean_heading(heading)
     count = len(text.split())
     if not 0 < count <= MOST_HEADING_WORDS or SYMBOLS.search(text) or not _has_content(text):
         return None
     if text.casefold() in GENERIC_PHRASES | GENERIC or re.match(r"(?:before|after) ", text, re.I):
         return None
-    question = text if text.endswith("?") else f"{_asked(text, words)}?"
+    return Wording(text) if text.endswith("?") else _asked(text, words)
+
+
+def heading_question(heading: str, words: Dictionary, page_title: str | None = None) -> str | None:
+    """The question alone; `page_title` is given where the heading could stand on any page."""
+    wording = worded(heading, words)
+    if wording is None:
+        return None
     if page_title is None:
-        return question
+        return wording.question
     title = clean_heading(page_title)
     if not title or SYMBOLS.search(title) or title.casefold() in GENERIC_PHRASES | GENERIC:
         return None
-    first, _, rest = question.partition(" ")
+    first, _, rest = wording.question.partition(" ")
     named = words.phrase(title)
     if title.split()[0].lower() in VERBS:
         named = f"“{title}”"
     return f"About {named}: {words.as_written(first)} {rest}".strip()
 
 
-def _asked(text: str, words: Dictionary) -> str:
-    first, _, rest = text.partition(" ")
+def _asked(text: str, words: Dictionary) -> Wording:
     phrase = words.phrase(text)
+    if question := _natural(text, phrase, words):
+        return Wording(f"{question}?")
+    if stiff := _stiff(text, phrase):
+        return Wording(f"{stiff}?", stiff=True)
+    thing = words.with_article(phrase)
+    return Wording(f"{words.what_is(thing)}?", thing)
+
+
+def _natural(text: str, phrase: str, words: Dictionary) -> str | None:
+    first, _, rest = text.partition(" ")
     if re.match(r"how to\b", text, re.IGNORECASE):
         return f"How do I {words.phrase(text[7:])}"
     if found := re.fullmatch(r"(when|where|what) to (.+)", phrase, re.IGNORECASE):
@@ -233,22 +258,39 @@ def _asked(text: str, words: Dictionary) -> str:
     if found := re.fullmatch(r"(how|why) (.+) (works?|matters?)", phrase, re.IGNORECASE):
         does = "does" if found[3].endswith("s") else "do"
         return f"{found[1].capitalize()} {does} {found[2]} {found[3].rstrip('s')}"
+    if (
+        not rest
+        or ASKING.match(text)
+        or re.match(r"if\b", text, re.I)
+        or ":" in text
+        or "," in text
+    ):
+        return None
+    verb = words.base_of(first) if _is_gerund(first) else first.lower()
+    if _is_gerund(first) or first.lower() in VERBS:
+        done = _done(verb, phrase.partition(" ")[2], words)
+        return f"How do I {done}" if done else None
+    return None
+
+
+def _stiff(text: str, phrase: str) -> str | None:
+    first, _, rest = text.partition(" ")
     if re.match(r"(?:when|if)\b", text, re.IGNORECASE):
         return f"What should I do {phrase}"
     if ASKING.match(text):
         return f"Can you explain {phrase}"
     if ":" in text or "," in text:
         return f"What does the book say about {phrase}"
-    stem = first.lower().removesuffix("ing")
-    if stem != first.lower() and re.fullmatch(r"(?=\w*?[aeiouy])\w++", stem) and rest:
-        done = _done(words.base_of(first), phrase.partition(" ")[2], words)
-        return f"How do I {done}" if done else f"What should I know about {phrase}"
-    if first.lower() in VERBS and rest:
-        done = _done(first.lower(), phrase.partition(" ")[2], words)
-        return f"How do I {done}" if done else f"What does the book say about “{phrase}”"
-    if _is_joined(text):
+    if rest and not _is_gerund(first) and first.lower() in VERBS:
+        return f"What does the book say about “{phrase}”"
+    if (rest and _is_gerund(first)) or _is_joined(text):
         return f"What should I know about {phrase}"
-    return words.what_is(words.with_article(phrase))
+    return None
+
+
+def _is_gerund(word: str) -> bool:
+    stem = word.lower().removesuffix("ing")
+    return stem != word.lower() and re.fullmatch(r"(?=\w*?[aeiouy])\w++", stem) is not None
 
 
 def _done(verb: str | None, rest: str, words: Dictionary) -> str | None:

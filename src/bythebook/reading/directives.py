@@ -44,18 +44,23 @@ COLONS = re.compile(
 )
 # Directives of Sphinx and its extensions that mean the same in reStructuredText and MyST: code, and
 # what is for the making of the page or stands in other files.
-SPHINX_CODE = "code code-block sourcecode prompt console code-tab ipython terminal".split()
-SPHINX_SILENT = (
-    "toctree automodule autoclass autofunction automethod autosummary highlight index "
-    "currentmodule module tabularcolumns graphviz plot image-map codeauthor"
+SPHINX_CODE = (
+    "code code-block sourcecode prompt console code-tab ipython terminal "
+    "jupyter-execute ipython3 exec_code testcode testoutput doctest"
 ).split()
+SPHINX_SILENT = (
+    "toctree autosummary highlight index currentmodule module tabularcolumns graphviz image-map "
+    "codeauthor testsetup testcleanup"
+).split()
+# What they show of a program is in its source.
+FROM_CODE = "automodule autoclass autofunction automethod plot".split()
 AS_CODE = {
     *SPHINX_CODE,
-    *"code-cell literalinclude parsed-literal math mermaid doctest testcode".split(),
-    *"ipython3 jupyter-execute".split(),
+    *"code-cell literalinclude parsed-literal math mermaid".split(),
 }
 LEFT_OUT = {
     *SPHINX_SILENT,
+    *FROM_CODE,
     *"tableofcontents contents image raw include bibliography eval-rst youtube video div".split(),
 }
 # Julia's Documenter has marks of its own.

@@ -14,7 +14,7 @@ from docutils.parsers.rst import Directive, directives, roles
 from docutils.parsers.rst.directives import directive as docutils_directive
 from docutils.parsers.rst.roles import role as docutils_role
 
-from bythebook.reading.directives import SPHINX_CODE, SPHINX_SILENT
+from bythebook.reading.directives import FROM_CODE, SPHINX_CODE, SPHINX_SILENT
 from bythebook.reading.readers import titled_entries
 
 TEXT_ROLES = (
@@ -29,14 +29,6 @@ OBJECT_ROLES = frozenset(
 CONTENT_ONLY = "only glossary hlist tabs tab-set grid ifconfig container".split()
 # Their argument is the name of a tab or box.
 TITLED = "tab tab-item group-tab dropdown details card grid-item-card collapse".split()
-# What they show of a program is in its source; they may also hold text of the page.
-FROM_CODE = (
-    "automodule autoclass autofunction automethod autoattribute autodata autoexception"
-).split()
-# Programs that are run while the page is made, and shown.
-EXECUTED = "jupyter-execute ipython3 exec_code testcode testoutput doctest".split()
-# The same, not shown.
-HIDDEN = "testsetup testcleanup".split()
 BOXES = "seealso versionadded versionchanged deprecated todo".split()
 # What an entry's options say to a reader.
 TOLD = {"type", "default", "required", "choices"}
@@ -191,9 +183,9 @@ class _Plot(_Code):
 
 
 DIRECTIVES: dict[str, type[Directive]] = {
-    **dict.fromkeys((*SPHINX_CODE, *EXECUTED), _Code),
+    **dict.fromkeys(SPHINX_CODE, _Code),
     **dict.fromkeys(TITLED, _Titled),
-    **dict.fromkeys((*SPHINX_SILENT, *HIDDEN, "literalinclude"), _Nothing),
+    **dict.fromkeys((*SPHINX_SILENT, "literalinclude"), _Nothing),
     **dict.fromkeys((*CONTENT_ONLY, *BOXES), _Box),
     **dict.fromkeys(FROM_CODE, _FromCode),
     "plot": _Plot,
