@@ -22,15 +22,20 @@ demo: install  ## read the sample book and ask it two questions
 serve: install  ## the sample book on http://127.0.0.1:8000, unless there are books already
 	$(BIN)/bythebook serve --sample
 
-# Every kind of test, and of what takes long a part. The third process works while two wait.
+# A test that hangs fails by its name: no wait in it is longer than ten minutes. Where not even a
+# signal reaches it, its process is ended.
+LIMITS := --timeout 1200 -o faulthandler_timeout=1500 -o faulthandler_exit_on_timeout=true
+
+# Every kind of test, and of what takes long a part.
 test: install-dev lint  ## every kind of test, after fetching what they need: 15 to 20 minutes
 	test -n "$$QDRANT_URL" || scripts/get_qdrant.sh || true
 	scripts/get_debian.sh redis-server || true
 	scripts/get_debian.sh chromium || true
-	$(BIN)/pytest -n 3 --dist loadgroup --durations=25
+	$(BIN)/pytest -n 2 --dist loadgroup --durations=25 $(LIMITS)
 
 # Every example, round, fault and pair of databases; `.ci/run` does not call it.
 test-full: export BYTHEBOOK_TEST_FULL := 1
+test-full: LIMITS :=
 test-full: test  ## the same with every round and example: hours
 
 test-fast: install-dev  ## tests for the next edit: no server, no browser, below two minutes
