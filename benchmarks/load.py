@@ -41,7 +41,7 @@ from bythebook.library import Library, sample_book  # noqa: E402
 from bythebook.models.search_messages import SearchQuery  # noqa: E402
 from bythebook.settings import Settings  # noqa: E402
 from standins.llm_process import answers, llm_process  # noqa: E402
-from standins.llm_server import last_question, running_llm  # noqa: E402
+from standins.llm_server import running_llm  # noqa: E402
 
 # What a turn sends to the model, in order, by its question.
 Requests = dict[str, list[bytes]]
@@ -100,18 +100,20 @@ def settings_for(home: Path, llm_url: str) -> Settings:
 
 async def recorded(home: Path, questions: list[str]) -> Requests:
     """What an answer to each question sends, taken down by a model without latency."""
+    sent: Requests = {}
     with running_llm(always=answers()) as server:
         async with (
             await Library.open(settings_for(home, server.base_url)) as library,
             Assistant(library) as assistant,
         ):
             for question in questions:
+                before = len(server.bodies)
                 answer = await assistant.ask(question)
                 if answer.status != "success":
                     print(f"not answered: {question}", flush=True)
-    sent: Requests = {question: [] for question in questions}
-    for body in server.bodies:
-        sent[last_question(body)].append(json.dumps(body, ensure_ascii=False).encode())
+                sent[question] = [
+                    json.dumps(body, ensure_ascii=False).encode() for body in server.bodies[before:]
+                ]
     return sent
 
 

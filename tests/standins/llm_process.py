@@ -21,6 +21,8 @@ from standins.llm_checks import Refused, check_request
 from standins.llm_steps import Json, Step, deltas, says, searches_then
 
 HEADS = re.compile(r"\A(?:(?:#|:::).*\n|\s*\n)+")
+# Not behind the number of a list's item.
+STOP = re.compile(r"(?<=[^\W\d_])\. ")
 HEAD = (
     b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream; charset=utf-8\r\n"
     b"Transfer-Encoding: chunked\r\n\r\n"
@@ -42,7 +44,7 @@ def llm_process(*, latency: float = 0.0, pause: float = 0.0) -> Iterator[str]:
 
 def quotes(found: list[Json]) -> Step:
     """The first sentence below the heading of each."""
-    texts = [HEADS.sub("", passage["chunk_text"]).split(". ")[0] for passage in found]
+    texts = [STOP.split(HEADS.sub("", passage["chunk_text"]))[0] for passage in found]
     said = [f"{text}. [{passage['cite']}]" for text, passage in zip(texts, found, strict=True)]
     return says(" ".join(said[:3]), split=12)
 
