@@ -55,7 +55,11 @@ def packets(old: Path, new: Path, work: Path) -> None:
         line = told["new"][name]
         letters = ["A"] if said[0] == said[1] else ["A", "B"]
         own = f"{line['book']}-{number:03}"
-        key[own] = dict(zip("AB", versions, strict=True)) | {"covered": bool(line["gold"])}
+        key[own] = {
+            **dict(zip("AB", versions, strict=True)),
+            "covered": bool(line["gold"]),
+            "same": said[0] == said[1],
+        }
         text = texts.setdefault(line["book"], [HEAD.format(book=line["book"])])
         text.append(f"\n## {own}: {line['question']}\n")
         text += [f"\n### {letter}\n\n{said[n]}\n" for n, letter in enumerate(letters)]
@@ -73,12 +77,16 @@ def tally(work: Path) -> None:
     print(f"|{'---|' * (3 + len(VERDICTS))}")
     for file in sorted(work.glob("verdicts-*.jsonl")):
         counts: dict[tuple[str, bool], Counter[str]] = {}
-        for line in map(json.loads, file.read_text(encoding="utf-8").splitlines()):
+        lines = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
+        judged = Counter(line["id"] for line in lines)
+        if wrong := {one for one in key if judged[one] != 1} | judged.keys() - key.keys():
+            raise SystemExit(f"{file.name}: not judged once, or not asked: {sorted(wrong)}.")
+        for line in lines:
             own = key[line["id"]]
             for letter in "AB":
-                verdict = line.get(letter, line["A"])
+                verdict = line.get("A" if own["same"] else letter)
                 if verdict not in VERDICTS:
-                    raise SystemExit(f"{file.name}: {line['id']} has {verdict!r}.")
+                    raise SystemExit(f"{file.name}: {line['id']} has {letter} {verdict!r}.")
                 place = (own[letter], own["covered"])
                 counts.setdefault(place, Counter())[verdict] += 1
         for (version, covered), own in sorted(counts.items(), key=str):

@@ -8,7 +8,9 @@ WORK/books holds the unpacked books, WORK/asked/BOOK.jsonl questions that somebo
 the book alone. This is what the reader meets in use: not passages chosen for a question, but those
 that search puts first. Two readers say of each passage whether it answers and by which units; what
 they differ on is dropped. In the third round one reader alone said it, of six passages, and wrote
-for each answered question a true sentence and a false one: WORK/BOOK/groups.json, labels.jsonl.
+for each answered question a true sentence and a false one. `labelled` takes these from
+WORK/BOOK/groups.json, in the form of `find`'s groups-asked.json, and WORK/BOOK/labels.jsonl; it
+needs the names of the books.
 """
 
 from __future__ import annotations

@@ -51,15 +51,11 @@ class Rows:
         evidence = stored["evidence"].reshape(-1, 4)
         self.evidence = evidence[np.argsort(evidence[:, 0], kind="stable")]
         self.balance = self._balance()
-        # Our own questions are asked of several passages each: rows of one question are a group.
-        asked_of_own = (self.head == 0) & (self.set == self._number("own"))
-        self.question = np.where(asked_of_own, stored["asked"], -1)
-
-    def _number(self, name: str) -> int:
-        return self.sets.index(name) if name in self.sets else -1
+        self.question = stored["question"]
 
     def _balance(self) -> np.ndarray:
-        """Right and wrong of each set count alike, or the set itself would tell."""
+        """Right and wrong of each set count alike, or the set itself would tell. Half answers,
+        which have no counterpart, count half."""
         keys = list(zip(self.set.tolist(), self.head.tolist(), self.label.tolist(), strict=True))
         counts = Counter(keys)
         even = {k: (n + counts[k[0], k[1], 1 - k[2]]) / (2 * n) for k, n in counts.items()}
@@ -104,6 +100,8 @@ def question_batches(
     """All rows of a question in one batch, with questions whose rows are about as long."""
     pick = np.random.default_rng(seed)
     places = np.flatnonzero(question >= 0)
+    if not len(places):
+        return []
     places = places[np.argsort(question[places], kind="stable")]
     starts = np.flatnonzero(np.diff(question[places], prepend=-1))
     groups = np.split(places, starts[1:])

@@ -47,8 +47,8 @@ BOOKS = {
     "dask": ("dask==2026.8.0", "BSD-3-Clause"),
     "sphinx": ("sphinx==9.0.4", "BSD-2-Clause"),
 }
-# Books of which questions alone were asked, with the passages that search found: nothing is made
-# from them.
+# Books that were asked, with the passages that search found: readers wrote questions and sentences
+# about them, and `made.py` makes nothing from them.
 ASKED_BOOKS: dict[str, tuple[str, str]] = {
     name: (requirement, licence)
     for name, (requirement, licence) in json.loads(

@@ -96,10 +96,12 @@ class Pairs:
                 "part",
                 "set",
                 "row",
+                "question",
             )
         }
         self.evidence: list[tuple[int, int, int, float]] = []
         self.sets: dict[str, int] = {}
+        self.questions: dict[tuple[str, str], int] = {}
 
     def add(self, row: Row, number: int = -1) -> None:
         asked, heading = self.texts.add(row.asked), self.texts.add(row.heading)
@@ -107,7 +109,7 @@ class Pairs:
         spans = self._pieces(text, row.spans or ())
         total = sum((end - start) * value for start, end, value in spans)
         stretches = windows(self.texts.length(text))
-        if row.label == 1 and row.part == "train" and not total:
+        if row.label > 0 and row.part == "train" and not total:
             stretches = [self._likeliest(asked, text, stretches)]
         for start, end in stretches:
             inside = [(max(a, start), min(b, end), v) for a, b, v in spans if a < end and b > start]
@@ -168,9 +170,18 @@ class Pairs:
             "part": PARTS.index(row.part),
             "set": self.sets.setdefault(row.set, len(self.sets)),
             "row": number,
+            "question": self._question(row),
         }
         for name, value in values.items():
             self.columns[name].append(value)
+
+    def _question(self, row: Row) -> int:
+        """Our own questions are asked of several passages each: a number for the same question of
+        the same book, and -1 for everything else."""
+        if row.head != "answers" or row.set != "own":
+            return -1
+        key = (row.group.partition("/")[0], row.asked)
+        return self.questions.setdefault(key, len(self.questions))
 
     def _pieces(self, text: int, spans: Iterable[Span]) -> list[tuple[int, int, float]]:
         """Spans of characters as stretches of word pieces."""

@@ -244,7 +244,10 @@ def question_rows(judged: Row, own: Row, group: Row, counts: Counter[str]) -> It
         return
     for question, verdict in zip(own["questions"], judged["answers"], strict=True):
         for letter, passage in zip(LETTERS, group["passages"], strict=False):
-            said = verdict.get(letter, "partly")
+            if letter not in verdict:
+                counts["question rows that were not judged"] += 1
+                continue
+            said = verdict[letter]
             partly = (letter in question.get("partly", []), said == "partly")
             if any(partly) and not all(partly):
                 counts["question rows that one of the two called partly"] += 1

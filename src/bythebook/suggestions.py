@@ -40,7 +40,7 @@ WHOLE = re.compile(
     r"(?:how|why|what|when|where|which|who|is|are|do|does|can|should)\b", re.IGNORECASE
 )
 ARTICLE = re.compile(r"(?:an?|the|your|my) ")
-# A version, a module or a file.
+# In a version, a module or a file.
 DOTTED = re.compile(r"\w\.\w")
 
 
@@ -106,7 +106,7 @@ def _worded(heading: str, words: Dictionary, language: str) -> tuple[str, int] |
         is_short = 1 < len(heading.split()) <= MOST_PLAIN_WORDS
         return (heading, 0 if heading.endswith("?") else 1) if is_short else None
     is_cut = heading.endswith("?") and not WHOLE.match(heading)
-    if is_cut or POINTING.search(heading) or DOTTED.search(heading):
+    if is_cut or POINTING.search(heading):
         return None
     wording = worded(heading, words)
     if wording is None:
@@ -119,7 +119,9 @@ def _worded(heading: str, words: Dictionary, language: str) -> tuple[str, int] |
 def _named(wording: Wording, heading: str) -> tuple[str, int] | None:
     """ "What is virtual environment?" lacks an article, "What are main differences?" too, and "What
     is conditional evaluation?" does not: the heading reads well either way. One word is asked about
-    if it is a name."""
+    if it is a name, a version, module or file not at all."""
+    if DOTTED.search(heading):
+        return None
     article = ARTICLE.match(wording.thing)
     bare = wording.thing[article.end() :] if article else wording.thing
     if len(bare.split()) == 1:

@@ -276,6 +276,10 @@ Tool
    import foo
    foo.run()
 
+.. testcode:: the-group
+
+   foo.test()
+
 .. testsetup::
 
    import hidden
@@ -284,4 +288,5 @@ Tool
     assert "`-f FILE`, `--file=FILE`: read it" in text
     assert "versionadded: 2.1 The `Foo.bar` method." in text
     assert "```\nimport foo\nfoo.run()\n```" in text
+    assert "```\nfoo.test()\n```" in text
     assert "hidden" not in text

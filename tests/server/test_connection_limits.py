@@ -13,6 +13,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
+from bythebook.server.connection import ConnectionConfig
 from extent import PATIENCE
 from server.conftest import Serve
 from server.running import Running, until
@@ -117,6 +118,23 @@ async def test_a_request_that_is_not_whole_in_time_is_told(serve: Serve) -> None
             await lines.send("\r\n")
             assert (await lines.answer())[0] == 408
         assert (await figures(up))["slow"] == 4
+
+
+async def test_what_comes_at_once_does_not_time_out_at_once(serve: Serve) -> None:
+    async with serve(header_seconds=1000) as up, AsyncExitStack() as stack:
+        assert isinstance(up.server.config, ConnectionConfig)
+        waiting = up.server.config.manager.waiting
+        before = set(waiting)
+        for _ in range(30):
+            await stack.enter_async_context(wire(up))
+
+        async def timers() -> list[asyncio.TimerHandle]:
+            found = [one._timer for one in waiting if one not in before and one._timer]
+            return found if len(found) == 30 else []
+
+        times = [timer.when() for timer in await until(timers)]
+        # Spread over a hundred seconds.
+        assert max(times) - min(times) > 20
 
 
 async def test_what_is_no_request_is_told(up: Running) -> None:

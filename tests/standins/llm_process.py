@@ -22,7 +22,7 @@ from standins.llm_steps import Json, Step, deltas, says, searches_then
 
 HEADS = re.compile(r"\A(?:(?:#|:::).*\n|\s*\n)+")
 # Not behind the number of a list's item.
-STOP = re.compile(r"(?<=[^\W\d_])\. ")
+STOP = re.compile(r"(?<!^\d)(?<!^\d\d)\. ", re.MULTILINE)
 HEAD = (
     b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream; charset=utf-8\r\n"
     b"Transfer-Encoding: chunked\r\n\r\n"

@@ -85,6 +85,7 @@ async def test_they_read_as_a_person_would_ask(library: Library, write_book: Wri
         "Links",
         "Version 1.6.0",
         "The build cache",
+        "Why is Python 3.12 needed?",
     )
     pages = {
         f"{number}.md": f"# {heading}\n\n{body.format(heading.lower())}\n"
@@ -97,4 +98,5 @@ async def test_they_read_as_a_person_would_ask(library: Library, write_book: Wri
         "Virtual environment",
         "Main differences",
         "What is the build cache?",
+        "Why is Python 3.12 needed?",
     }

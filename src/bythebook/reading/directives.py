@@ -44,10 +44,11 @@ COLONS = re.compile(
 )
 # Directives of Sphinx and its extensions that mean the same in reStructuredText and MyST: code, and
 # what is for the making of the page or stands in other files.
+# Their argument is a file or a group of tests, and not a language.
+TESTED_CODE = "jupyter-execute testcode testoutput doctest".split()
 SPHINX_CODE = (
-    "code code-block sourcecode prompt console code-tab ipython terminal "
-    "jupyter-execute ipython3 exec_code testcode testoutput doctest"
-).split()
+    "code code-block sourcecode prompt console code-tab ipython terminal ipython3 exec_code"
+).split() + TESTED_CODE
 SPHINX_SILENT = (
     "toctree autosummary highlight index currentmodule module tabularcolumns graphviz image-map "
     "codeauthor testsetup testcleanup"

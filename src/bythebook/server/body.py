@@ -73,7 +73,7 @@ class BodyLimit:
         try:
             body = await _read(receive, limit, grow_to)
             # A webhook's signature comes first, and its reader has a limit of its own.
-            if not is_upload and path != WEBHOOK and nesting(body) > MAX_NESTING:
+            if not is_upload and path != WEBHOOK and is_too_deep(body):
                 raise InputError(
                     f"The body is nested more than {MAX_NESTING} levels deep.",
                     action="Send a plain JSON object.",
@@ -130,6 +130,12 @@ def _replay(body: bytes, receive: Receive) -> Receive:
         return {"type": "http.request", "body": body, "more_body": False}
 
     return replayed
+
+
+def is_too_deep(body: bytes) -> bool:
+    # Counting brackets is a tenth of the work, and nearly no body has so many.
+    opened = body.count(b"[") + body.count(b"{")
+    return opened > MAX_NESTING and nesting(body) > MAX_NESTING
 
 
 def nesting(body: bytes) -> int:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import random
 from dataclasses import dataclass, field
 from http import HTTPStatus
 from typing import Any, Literal
@@ -35,6 +36,8 @@ MAX_EARLY = 256 * 1024
 CHUNK_LINE = 16
 # A client that is still sending gets this long to see reason it was refused.
 LINGER_SECONDS = 2.0
+# When the last of many connections times out, as a multiple of the limit.
+LATEST = 1.1
 
 # Files that the service opens itself: index, databases, books, requests to other services.
 OWN_FILES = 500
@@ -246,9 +249,9 @@ class Connection(HttpToolsProtocol):
             self._timer = None
         self._awaited = awaited
         if awaited is not None:
-            self._timer = self.loop.call_later(
-                self.manager.seconds(awaited), self._time_out, awaited
-            )
+            # Those that came at once must not time out at once: that would hold up all others.
+            seconds = self.manager.seconds(awaited) * random.uniform(1, LATEST)
+            self._timer = self.loop.call_later(seconds, self._time_out, awaited)
 
     def _time_out(self, part: Part) -> None:
         if part == "head" and not self._overhead:

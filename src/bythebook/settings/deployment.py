@@ -25,12 +25,13 @@ class DeploymentSettings(FromEnvironment):
     header_seconds: float = Field(
         default=10.0,
         gt=0,
-        description="Seconds in which the headers of a request must arrive.",
+        description="Seconds in which the headers of a request must arrive, and up to a tenth "
+        "more.",
     )
     body_seconds: float = Field(
         default=30.0,
         gt=0,
-        description="Seconds in which the body of a request must arrive.",
+        description="Seconds in which the body of a request must arrive, and up to a tenth more.",
     )
     unread_seconds: float = Field(
         default=60.0,

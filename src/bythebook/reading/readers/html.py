@@ -19,7 +19,7 @@ from bythebook.reading.readers.markup_tokens import (
     title_of,
     tokens,
 )
-from bythebook.reading.readers.table_cells import MAX_COLUMNS, Cell, filled, span
+from bythebook.reading.readers.table_cells import ALL_ROWS, MAX_COLUMNS, Cell, filled, span
 
 HIDDEN = frozenset(
     "head script style noscript template svg canvas button select dialog iframe audio video object "
@@ -348,7 +348,7 @@ class HtmlText:
                 if len(rows[-1]) < MAX_COLUMNS:
                     spans = token.attributes() if "span" in token.raw.lower() else {}
                     rows[-1].append(
-                        Cell("", span(spans.get("rowspan")), span(spans.get("colspan")))
+                        Cell("", span(spans.get("rowspan"), ALL_ROWS), span(spans.get("colspan")))
                     )
             elif self._is_hidden(token):
                 at = self._after(at - 1)

@@ -14,7 +14,7 @@ from docutils.parsers.rst import Directive, directives, roles
 from docutils.parsers.rst.directives import directive as docutils_directive
 from docutils.parsers.rst.roles import role as docutils_role
 
-from bythebook.reading.directives import FROM_CODE, SPHINX_CODE, SPHINX_SILENT
+from bythebook.reading.directives import FROM_CODE, SPHINX_CODE, SPHINX_SILENT, TESTED_CODE
 from bythebook.reading.readers import titled_entries
 
 TEXT_ROLES = (
@@ -125,7 +125,7 @@ class _Code(_Nothing):
 
     def run(self) -> list[nodes.Node]:
         text = "\n".join(self.content)
-        language = " ".join(self.arguments).split()[:1]
+        language = " ".join(self.arguments).split()[:1] if self.name not in TESTED_CODE else []
         return [nodes.literal_block(text, text, classes=["code", *language])]
 
 
