@@ -1,4 +1,4 @@
-"""What answers convey: questions with facts about fifteen books, asked without a language model.
+"""What answers convey: questions with facts about eighteen books, asked without a language model.
 
 python benchmarks/answers.py --data ../shared/data --work WORK [--part check] [--found] [--fit]
 

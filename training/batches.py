@@ -51,7 +51,7 @@ class Rows:
         evidence = stored["evidence"].reshape(-1, 4)
         self.evidence = evidence[np.argsort(evidence[:, 0], kind="stable")]
         self.balance = self._balance()
-        self.question = stored["question"]
+        self.question, self.text = stored["question"], stored["text"]
 
     def _balance(self) -> np.ndarray:
         """Right and wrong of each set count alike, or the set itself would tell. Half answers,

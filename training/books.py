@@ -81,6 +81,9 @@ JUDGING_BOOKS = {
     "pyinstaller": ("pyinstaller==6.14.2", "doc"),
     "scikit-build-core": ("scikit-build-core==0.11.5", "docs"),
     "trio": ("trio==0.30.0", "docs/source"),
+    "apscheduler": ("apscheduler==3.11.3", "docs"),
+    "invoke": ("invoke==3.0.3", "sites/docs"),
+    "webtest": ("webtest==3.0.7", "docs"),
 }
 MAX_BYTES = 1_000_000
 

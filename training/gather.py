@@ -2,10 +2,12 @@
 
     python -m training.gather --data ../shared/data --work WORK [--pairs 1000000]
     python -m training.gather --data ../shared/data --work WORK --labelled   # no unlabelled pairs
+    python -m training.gather --data ../shared/data --work WORK --own        # our own rows alone
 
-Needs what `training.found` wrote. Writes WORK/rows.npz: every text once as word pieces, and pairs
-that name a question or sentence, a heading, a text and the stretch of it that is read. A label of
--1 is unknown: the large model scores those pairs, and the small one learns from its scores.
+Needs what `training.found` wrote, except with `--own`. Writes WORK/rows.npz: every text once as
+word pieces, and pairs that name a question or sentence, a heading, a text and the stretch of it
+that is read. A label of -1 is unknown: the large model scores those pairs, and the small one learns
+from its scores.
 """
 
 from __future__ import annotations
@@ -14,7 +16,7 @@ import argparse
 import json
 import random
 from collections import Counter, deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -222,14 +224,20 @@ def search(texts: Sequence[str], asked: Sequence[str], most: int) -> np.ndarray:
     return np.asarray(places)
 
 
-def labelled(data: Path, work: Path) -> list[Row]:
+def labelled(where: argparse.Namespace) -> list[Row]:
+    data, work = where.data, where.work
     rows = list(public(data / "reader"))
     rows += look_alikes(rows, ONLY_POSITIVE)
     rows += asked_of_sets(work / "found.jsonl.gz")
     rows += begin(data / "qa")
     rows += human_eval(data / "qa")
-    for kind in ("questions", "sentences"):
-        rows += own(kind, "train", OWN_WEIGHT[kind])
+    return rows + of_our_own(OWN_WEIGHT)
+
+
+def of_our_own(weights: Mapping[str, float]) -> list[Row]:
+    rows: list[Row] = []
+    for kind, weight in weights.items():
+        rows += own(kind, "train", weight)
         rows += own(kind, "check", 1.0)
     return rows
 
@@ -283,10 +291,11 @@ def main() -> None:
     options.add_argument("--work", type=Path, required=True)
     options.add_argument("--pairs", type=int, default=1_000_000)
     options.add_argument("--labelled", action="store_true", help="for the large network alone")
+    options.add_argument("--own", action="store_true", help="to go on from a trained network")
     chosen = options.parse_args()
     pick = random.Random(5)
-    pairs = Pairs(Texts(), only_labelled=chosen.labelled)
-    rows = labelled(chosen.data, chosen.work)
+    pairs = Pairs(Texts(), only_labelled=chosen.labelled or chosen.own)
+    rows = of_our_own(dict.fromkeys(OWN_WEIGHT, 1.0)) if chosen.own else labelled(chosen)
     for name in CHECK_BOOKS:
         rows += swapped_words(book_of(name, chosen), 250)
     for number, row in enumerate(rows):
@@ -297,12 +306,13 @@ def main() -> None:
             if hand.random() < TYPING_ERRORS:
                 pairs.add(replace(row, asked=typing_errors(row.asked, hand)), number)
     print("labelled", len(pairs.columns["asked"]), flush=True)
-    books = {name: book_of(name, chosen) for name in [*TRAINED_BOOKS, "mdn-javascript"]}
-    if chosen.labelled:
-        for book in books.values():
-            deque(made(book, pairs, pick), maxlen=0)
-    else:
-        add_unlabelled(rows, books, pairs, pick, chosen.pairs)
+    if not chosen.own:
+        books = {name: book_of(name, chosen) for name in [*TRAINED_BOOKS, "mdn-javascript"]}
+        if chosen.labelled:
+            for book in books.values():
+                deque(made(book, pairs, pick), maxlen=0)
+        else:
+            add_unlabelled(rows, books, pairs, pick, chosen.pairs)
     save(rows, pairs, chosen.work)
 
 

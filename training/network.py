@@ -84,7 +84,8 @@ class Reader(nn.Module):  # type: ignore[misc]
         mask = mask[:, None, None, :]
         if self.shape.relative:
             mask = mask + self.distances(length)[None]
-        mask = mask.to(torch.bfloat16 if torch.is_autocast_enabled("cuda") else torch.float32)
+        half = torch.is_autocast_enabled(ids.device.type)
+        mask = mask.to(torch.bfloat16 if half else torch.float32)
         for layer in self.layers:
             x = layer(x, mask)
         first = x[:, 0]

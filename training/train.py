@@ -19,6 +19,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -42,10 +43,23 @@ WARM, TIMED = 60, 160
 
 
 def autocast() -> torch.autocast:
-    return torch.autocast(DEVICE, dtype=torch.bfloat16, enabled=DEVICE == "cuda")
+    return torch.autocast(DEVICE, dtype=torch.bfloat16)
+
+
+def freeze(reader: Reader, lowest: int) -> None:
+    """Leaves the word vectors and so many layers above them as they are, which takes a third of
+    the work away: nothing is handed back through them."""
+    embeddings = (reader.words, reader.places, reader.kinds, reader.norm)
+    for module in (*embeddings, *reader.layers[:lowest]):
+        module.requires_grad_(False)
 
 
 def prepare(reader: Reader, how: argparse.Namespace) -> None:
+    if how.frozen:
+        freeze(reader, how.frozen)
+    for layer in reader.layers:
+        layer.dropout = how.dropout
+    reader.shape = replace(reader.shape, dropout=how.dropout)
     if how.compile:
         for layer in reader.layers:
             layer.compile(dynamic=True)
@@ -169,15 +183,32 @@ def repeated(rows: Rows, chosen: np.ndarray) -> np.ndarray:
     return np.repeat(chosen, rows.weight[chosen].astype(int))
 
 
-def drawn(rows: Rows, public: float, made: float, seed: int) -> np.ndarray:
+def drawn(rows: Rows, public: float, made: float, longest: int, seed: int) -> np.ndarray:
     """The rows of one pass: all of our own sentences and of the question sets, a share of the
     others. Our own questions come with all their passages, apart from these."""
     known = (rows.part == TRAIN) & (rows.label != UNKNOWN) & (rows.question < 0)
+    known &= rows.length <= longest
     asked = ("own", "clapnq_dev", "mtrag_un", "squad2", "begin")
     shares = {**dict.fromkeys(asked, 1.0), "made": made}
     share = np.array([shares.get(name, public) for name in rows.sets])[rows.set]
     lucky = np.random.default_rng(100 + seed).random(len(share)) < share
     return repeated(rows, np.flatnonzero(known & lucky))
+
+
+def asked(rows: Rows, wrong: int, longest: int, seed: int) -> np.ndarray:
+    """The question of each of our own rows to train on, -1 for others: of each question all right
+    passages and some wrong ones, first those that answer another question about the same text."""
+    question = np.where(rows.part == TRAIN, rows.question, -1)
+    widest = np.zeros(question.max() + 2, np.int64)
+    np.maximum.at(widest, question, rows.length)
+    question[widest[question] > longest] = -1
+    answering = np.bincount(rows.text, (rows.label > 0) & (question >= 0))[rows.text]
+    chance = np.random.default_rng(200 + seed).random(len(question))
+    is_wrong = (question >= 0) & (rows.label == 0)
+    order = np.lexsort((chance, -answering, question, ~is_wrong))[: is_wrong.sum()]
+    first = np.searchsorted(question[order], question[order])
+    question[order[np.arange(len(order)) - first >= wrong]] = -1
+    return question
 
 
 def train_large(rows: Rows, reader: Reader, rate: float, how: argparse.Namespace) -> None:
@@ -186,11 +217,14 @@ def train_large(rows: Rows, reader: Reader, rate: float, how: argparse.Namespace
     if reader.shape.relative:
         reader.distance.weight.requires_grad_(False)
     first, last = how.public
-    own = np.where(rows.part == TRAIN, rows.question, -1)
     plan = []
     for n, share in enumerate(np.linspace(first, last, how.passes), how.passes * how.seed):
-        one = batches(rows.length, drawn(rows, share, how.made, seed=n), how.pieces, seed=n)
-        one += question_batches(rows.length, own, how.pieces, seed=n)
+        one = batches(
+            rows.length, drawn(rows, share, how.made, how.longest, seed=n), how.pieces, seed=n
+        )
+        one += question_batches(
+            rows.length, asked(rows, how.wrong, how.longest, n), how.pieces, seed=n
+        )
         np.random.default_rng(n).shuffle(one)
         plan += one
     schedule = Schedule(reader, rate, len(plan), how.seconds)
@@ -343,6 +377,19 @@ def main() -> None:
     )
     options.add_argument(
         "--hidden", type=float, default=0.15, help="at most this share of word pieces is hidden"
+    )
+    options.add_argument(
+        "--frozen", type=int, default=0, help="so many of the lowest layers stay as they are"
+    )
+    options.add_argument("--dropout", type=float, default=0.1)
+    options.add_argument(
+        "--wrong", type=int, default=99, help="at most so many wrong passages of a question"
+    )
+    options.add_argument(
+        "--longest",
+        type=int,
+        default=512,
+        help="leave out what has more word pieces, and questions with such a passage",
     )
     options.add_argument("--passes", type=int, default=2)
     options.add_argument("--rate", type=float)

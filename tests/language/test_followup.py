@@ -77,6 +77,29 @@ def test_the_first_message_stands_alone() -> None:
 
 
 @pytest.mark.parametrize(
+    ("message", "title", "asked"),
+    [
+        ("how do i install it", "WebTest", "how do i install WebTest"),
+        ("What is this?", "Invoke", "What is Invoke?"),
+        ("what is this library good for?", "Invoke", "what is Invoke good for?"),
+        ("How does this work?", "APScheduler documentation", "How does APScheduler work?"),
+        ("is it free?", "The Widget Handbook", "is Widget free?"),
+        # Here the pronoun means something else, or nothing says what it means.
+        ("Is it possible to pause a job?", "Invoke", "Is it possible to pause a job?"),
+        ("What does this error mean: E001?", "Invoke", "What does this error mean: E001?"),
+        ("If a job fails, is it run again?", "Invoke", "If a job fails, is it run again?"),
+        ("How do they find each other?", "Invoke", "How do they find each other?"),
+        ("How do I install it?", "Documentation", "How do I install it?"),
+    ],
+)
+def test_at_first_it_is_what_the_book_is_about(message: str, title: str, asked: str) -> None:
+    found = rewrite_standalone(message, [], title=title)
+    assert (found.query, found.depends) == (asked, False)
+    followed = rewrite_standalone("How do I start it?", turns("What is a node?"), title=title)
+    assert title not in followed.query and "node" in followed.query
+
+
+@pytest.mark.parametrize(
     ("message", "source"),
     [
         ("tell me more about the second source", 2),

@@ -29,6 +29,11 @@ async def test_the_best_passages_first(up: Running) -> None:
     assert all(result.hardware_tier == 1 for result in found.results)
 
 
+async def test_null_names_no_book(up: Running) -> None:
+    named, unnamed = await search(up, book_id=None), await search(up)
+    assert named.results == unnamed.results and named.book_id == BOOK
+
+
 async def test_filters_hold(up: Running) -> None:
     found = await search(up, module_filter="ros2", hardware_tier_filter=4, limit=20)
     assert {result.module for result in found.results} == {"ros2"}

@@ -264,11 +264,11 @@ class Assistant:
             )
         book = await self.library.recent_book(book_id)
         window = conversation.window(self.config.history_turns)
-        alone = rewrite_standalone(question, window, book.language)
+        alone = rewrite_standalone(question, window, book.language, book.title)
         query = searchable(alone.query, book.language)
         own, selected = without_selection(question)
         language = other_language(own, book.language)
-        parts = () if alone.depends else questions_of(own)
+        parts = () if alone.depends else questions_of(without_selection(alone.query)[0])
         before = selected or (window[-1].question if window else "")
         return TurnQuestion(
             question=question,

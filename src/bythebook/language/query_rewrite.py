@@ -46,6 +46,18 @@ QUESTION_WORD = re.compile(
 )
 # A quotation below the question is what the reader selected: "What does this mean?\n\n> …".
 SELECTION = re.compile(r"\n[^\S\n]*+\n>\s?(?P<selected>\S.*)\Z", re.DOTALL)
+# "How do I install it?", asked first: what the book is about.
+SUBJECT = re.compile(
+    r"\bit\b|\b(?:this|that)\b(?=\W*$|\s+(?:about|all|do|does|for|good|used|works?)\b)|"
+    r"\bthis\s+(?:app|application|framework|library|package|program|project|software|thing|tool)\b",
+    re.IGNORECASE,
+)
+# Words of a title that name a book, and not what it is about.
+OF_A_BOOK = re.compile(
+    r"^the\s+|\b(?:(?:user|reference|developer)['’]?s?\s+)?(?:book|docs|documentation|guide|handbook|"
+    r"manual|reference|tutorial)\b",
+    re.IGNORECASE,
+)
 MOST_TOPIC_WORDS = 8
 FEW_WORDS = 3
 
@@ -69,14 +81,25 @@ class Topic:
 
 
 def rewrite_standalone(
-    message: str, turns: Sequence[Turn], language: str = "en"
+    message: str, turns: Sequence[Turn], language: str = "en", title: str = ""
 ) -> StandaloneQuestion:
-    """The message itself if it can be understood alone, else with the topic it leans on."""
+    """The message itself if it can be understood alone, else with the topic it leans on: what was
+    talked about, or at first what the book is about, of which `title` is the title."""
     topic = Topic()
     turns = [turn for turn in turns if not turn.refused]  # what led nowhere is not the topic
+    if not turns and language.startswith("en"):
+        message = _about_subject(message, OF_A_BOOK.sub("", title).strip(" :–—-"))
     for at, turn in enumerate(turns):
         _, topic = _resolve(turn.question, turns[:at], topic, language)
     return _resolve(message, turns, topic, language)[0]
+
+
+def _about_subject(message: str, subject: str) -> str:
+    question, selected = without_selection(message)
+    leans = follow_up_kind(question, _content(question, "en")) == "pronoun"
+    if selected or not subject or not leans:
+        return message
+    return SUBJECT.sub(lambda _: subject, question, count=1)
 
 
 def without_selection(message: str) -> tuple[str, str]:

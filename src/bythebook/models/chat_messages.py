@@ -48,6 +48,7 @@ from bythebook.models.values import (
     iso,
     new_id,
     not_blank,
+    or_null,
 )
 
 MAX_MESSAGE = 1000
@@ -70,14 +71,6 @@ Question = Annotated[
     ),
     AfterValidator(not_blank),
 ]
-
-
-def _or_null(schema: dict[str, Any]) -> None:
-    """Null is taken, and means that nothing was given."""
-    given = {
-        name: schema.pop(name) for name in list(schema) if name not in ("title", "description")
-    }
-    schema["anyOf"] = [given, {"type": "null"}]
 
 
 Label = Annotated[str, Field(min_length=1, max_length=200)]
@@ -108,7 +101,7 @@ class ChatRequest(BaseModel):
     message: Question = Field(validation_alias=MESSAGE_OR_TEXT)
     session_id: Uuid4 = Field(
         default_factory=new_id,
-        json_schema_extra=_or_null,
+        json_schema_extra=or_null,
         description="Of an earlier response, to continue its session; default: a new session.",
     )
     stream: bool = Field(default=False, description="Answer as Server-Sent Events.")
@@ -131,7 +124,7 @@ class ChatRequest(BaseModel):
     )
     filters: SearchFilters = Field(
         default_factory=SearchFilters,
-        json_schema_extra=_or_null,
+        json_schema_extra=or_null,
         description="Parts of the book to look in; all of it without them.",
     )
     page: str | None = Field(
@@ -143,7 +136,7 @@ class ChatRequest(BaseModel):
     )
     metadata: ThreadMetadata = Field(
         default_factory=ThreadMetadata,
-        json_schema_extra=_or_null,
+        json_schema_extra=or_null,
         description="Kept with the session; a later question of it may change what was said.",
     )
 

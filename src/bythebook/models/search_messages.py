@@ -22,6 +22,7 @@ from bythebook.models.values import (
     ProficiencyLevel,
     TeachingLayer,
     UtcDatetime,
+    or_null,
 )
 
 MIN_QUERY = 3
@@ -86,10 +87,18 @@ class SearchQuery(SearchFilters):
     text: SearchText = Field(validation_alias=AliasChoices("text", "message"))
     book_id: str = Field(
         default="physical-ai-robotics",
+        json_schema_extra=or_null,
         description="Default over HTTP: the only book, or the configured one.",
     )
     hardware_tier_filter: int = Field(default=1, ge=1, le=4, description="This tier or lower.")
     limit: int = Field(default=5, ge=1, le=MAX_RESULTS)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _null_names_no_book(cls, given: Any) -> Any:
+        if isinstance(given, Mapping) and given.get("book_id", "") is None:
+            return {name: value for name, value in given.items() if name != "book_id"}
+        return given
 
     @property
     def filters(self) -> SearchFilters:

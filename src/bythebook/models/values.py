@@ -78,6 +78,14 @@ def not_blank(text: str) -> str:
     return stripped
 
 
+def or_null(schema: dict[str, Any]) -> None:
+    """Null is taken, and means that nothing was given."""
+    given = {
+        name: schema.pop(name) for name in list(schema) if name not in ("title", "description")
+    }
+    schema["anyOf"] = [given, {"type": "null"}]
+
+
 def counted(count: int, thing: str) -> str:
     return f"{count:,} {thing}{'' if count == 1 else 's'}"
 
