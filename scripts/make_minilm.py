@@ -21,6 +21,7 @@ import tempfile
 import time
 import zipfile
 import zlib
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -71,11 +72,14 @@ def read_safetensors(raw: bytes) -> dict[str, Array]:
     return tensors
 
 
-def quantise(matrix: Array, axis: int, highest: int) -> tuple[NDArray[np.int8], Array]:
+def quantise(
+    matrix: Array, axis: int, highest: int, rounded: Callable[[Array], Array] = np.rint
+) -> tuple[NDArray[np.int8], Array]:
     """Integers up to `highest`, and one scale for each column (axis 0) or row (axis 1)."""
     scale = np.abs(matrix).max(axis=axis, keepdims=True) / np.float32(highest)
     scale[scale == 0] = 1
-    return np.rint(matrix / scale).astype(np.int8), scale.astype(np.float32)
+    whole = rounded(matrix / scale).clip(-highest, highest)
+    return whole.astype(np.int8), scale.astype(np.float32)
 
 
 class Graph:
@@ -83,6 +87,7 @@ class Graph:
 
     def __init__(self, weights: dict[str, Array], *, int8: bool, masked: bool) -> None:
         self.weights, self.int8, self.masked = weights, int8, masked
+        self.rounded: Callable[[Array], Array] = np.rint
         self.nodes: list[Any] = []
         self.constants: list[Any] = []
 
@@ -106,7 +111,7 @@ class Graph:
         if not self.int8:
             product = self.node("MatMul", x, self.constant(weight))
             return product if bias is None else self.node("Add", product, self.constant(bias))
-        values, scale = quantise(weight, 0, HIGHEST)
+        values, scale = quantise(weight, 0, HIGHEST, self.rounded)
         inputs = [x, self.constant(values), self.constant(scale[0]), ""]
         if bias is not None:
             inputs.append(self.constant(bias))
@@ -120,7 +125,7 @@ class Graph:
         """
         if not self.int8:
             return self.dense(x, weight, bias)
-        values, scale = quantise(weight, 0, HIGHEST)
+        values, scale = quantise(weight, 0, HIGHEST, self.rounded)
         raised = self.node("Add", x, self.constant(np.float32(GELU_FLOOR)))
         highest = self.node("ReduceMax", raised, self.constant(np.array([-1])), keepdims=1)
         step = self.node("Mul", highest, self.constant(np.float32(1 / 255)))

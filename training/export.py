@@ -62,6 +62,14 @@ class ReaderGraph(Graph):
         super().__init__(bert_names(reader), int8=int8, masked=False)
         self.shape = reader.shape
         self.bias = ""
+        self.pick = np.random.default_rng(0)
+        self.rounded = self.up_or_down
+
+    def up_or_down(self, weights: Array) -> Array:
+        """Up as often as a weight is near the upper number. The nearest number would be the one
+        before where a network that was rounded once is trained on: each step is too small."""
+        up: Array = np.floor(weights + self.pick.random(weights.shape, np.float32))
+        return up
 
     def embeddings(self) -> str:
         words = self.words()

@@ -58,7 +58,7 @@ def _leads_on(text: str) -> bool:
 # The probability from which a sentence counts as said, where true and false sentences of books that
 # nothing was trained on are told apart best (`python benchmarks/grounding.py`); below the other one
 # the reader is sure that it is not said.
-SUPPORTED, UNSURE = 0.6, 0.35
+SUPPORTED, UNSURE = 0.65, 0.35
 # Where the same sentence about another thing of the passage is so much likelier, that is meant: the
 # passage says of port 9090 what the sentence says of 8080. So many others are tried.
 LIKELIER, MOST_OTHERS = 0.05, 3
