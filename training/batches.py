@@ -14,6 +14,7 @@ from torch import Tensor
 
 from training.network import END, PAD, START
 
+TRAIN, UNKNOWN = 0, -1
 DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
 
 
@@ -92,6 +93,39 @@ class Rows:
         at = torch.arange(width, device=DEVICE)[None]
         length = torch.as_tensor(self.text_length[chosen], device=DEVICE)[:, None]
         return (at >= begin[:, None]) & (at < begin[:, None] + length)
+
+
+def repeated(rows: Rows, chosen: np.ndarray) -> np.ndarray:
+    """Rows as often as their weight says: our own count more than once."""
+    return np.repeat(chosen, rows.weight[chosen].astype(int))
+
+
+def drawn(rows: Rows, public: float, made: float, longest: int, seed: int) -> np.ndarray:
+    """The rows of one pass: all of our own sentences and of the question sets, a share of the
+    others. Our own questions come with all their passages, apart from these."""
+    known = (rows.part == TRAIN) & (rows.label != UNKNOWN) & (rows.question < 0)
+    known &= rows.length <= longest
+    asked = ("own", "clapnq_dev", "mtrag_un", "squad2", "begin")
+    shares = {**dict.fromkeys(asked, 1.0), "made": made}
+    share = np.array([shares.get(name, public) for name in rows.sets])[rows.set]
+    lucky = np.random.default_rng(100 + seed).random(len(share)) < share
+    return repeated(rows, np.flatnonzero(known & lucky))
+
+
+def asked(rows: Rows, wrong: int, longest: int, seed: int) -> np.ndarray:
+    """The question of each of our own rows to train on, -1 for others: of each question all right
+    passages and some wrong ones, first those that answer another question about the same text."""
+    question = np.where(rows.part == TRAIN, rows.question, -1)
+    widest = np.zeros(question.max() + 2, np.int64)
+    np.maximum.at(widest, question, rows.length)
+    question[widest[question] > longest] = -1
+    answering = np.bincount(rows.text, (rows.label > 0) & (question >= 0))[rows.text]
+    chance = np.random.default_rng(200 + seed).random(len(question))
+    is_wrong = (question >= 0) & (rows.label == 0)
+    order = np.lexsort((chance, -answering, question, ~is_wrong))[: is_wrong.sum()]
+    first = np.searchsorted(question[order], question[order])
+    question[order[np.arange(len(order)) - first >= wrong]] = -1
+    return question
 
 
 def question_batches(

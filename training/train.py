@@ -29,10 +29,19 @@ from torch.nn import functional  # type: ignore[import-not-found]
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from training.batches import DEVICE, Rows, batches, question_batches
+from training.batches import (
+    DEVICE,
+    TRAIN,
+    UNKNOWN,
+    Rows,
+    asked,
+    batches,
+    drawn,
+    question_batches,
+    repeated,
+)
 from training.network import END, MASK, PAD, START, Reader, from_bert, from_mpnet, load, save
 
-TRAIN, UNKNOWN = 0, -1
 SMOOTHING, EVIDENCE_WEIGHT, NO_EVIDENCE_WEIGHT = 0.005, 2.0, 0.2
 # What the choice among the passages of one question weighs beside each passage's own label.
 AMONG_WEIGHT = 0.3
@@ -176,39 +185,6 @@ def labelled_losses(
     question = torch.as_tensor(rows.question[chosen], device=DEVICE)
     losses["among"] = AMONG_WEIGHT * among(said["answers"], label, question)
     return losses
-
-
-def repeated(rows: Rows, chosen: np.ndarray) -> np.ndarray:
-    """Rows as often as their weight says: our own count more than once."""
-    return np.repeat(chosen, rows.weight[chosen].astype(int))
-
-
-def drawn(rows: Rows, public: float, made: float, longest: int, seed: int) -> np.ndarray:
-    """The rows of one pass: all of our own sentences and of the question sets, a share of the
-    others. Our own questions come with all their passages, apart from these."""
-    known = (rows.part == TRAIN) & (rows.label != UNKNOWN) & (rows.question < 0)
-    known &= rows.length <= longest
-    asked = ("own", "clapnq_dev", "mtrag_un", "squad2", "begin")
-    shares = {**dict.fromkeys(asked, 1.0), "made": made}
-    share = np.array([shares.get(name, public) for name in rows.sets])[rows.set]
-    lucky = np.random.default_rng(100 + seed).random(len(share)) < share
-    return repeated(rows, np.flatnonzero(known & lucky))
-
-
-def asked(rows: Rows, wrong: int, longest: int, seed: int) -> np.ndarray:
-    """The question of each of our own rows to train on, -1 for others: of each question all right
-    passages and some wrong ones, first those that answer another question about the same text."""
-    question = np.where(rows.part == TRAIN, rows.question, -1)
-    widest = np.zeros(question.max() + 2, np.int64)
-    np.maximum.at(widest, question, rows.length)
-    question[widest[question] > longest] = -1
-    answering = np.bincount(rows.text, (rows.label > 0) & (question >= 0))[rows.text]
-    chance = np.random.default_rng(200 + seed).random(len(question))
-    is_wrong = (question >= 0) & (rows.label == 0)
-    order = np.lexsort((chance, -answering, question, ~is_wrong))[: is_wrong.sum()]
-    first = np.searchsorted(question[order], question[order])
-    question[order[np.arange(len(order)) - first >= wrong]] = -1
-    return question
 
 
 def train_large(rows: Rows, reader: Reader, rate: float, how: argparse.Namespace) -> None:
