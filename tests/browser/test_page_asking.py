@@ -32,7 +32,7 @@ async def test_a_question_is_answered_with_citations(reader: Reader, up: Running
     shown = squeezed(await exchange.locator(".text").inner_text())
     assert re.sub(r"\[(\d)\]", r"\1", answer["response"]) == shown
     chips = exchange.locator(".text .cite")
-    assert await chips.count() == answer["response"].count("[") > 1
+    assert await chips.count() == answer["response"].count("[") >= 1
     for chip in await chips.all():
         await expect(chip).to_be_enabled()
         number = int(await chip.inner_text())
