@@ -84,6 +84,7 @@ def test_the_first_message_stands_alone() -> None:
         ("what is this library good for?", "Invoke", "what is Invoke good for?"),
         ("How does this work?", "APScheduler documentation", "How does APScheduler work?"),
         ("is it free?", "The Widget Handbook", "is Widget free?"),
+        ("what is it?", "A Guide to Networking", "what is Networking?"),
         # Here the pronoun means something else, or nothing says what it means.
         ("Is it possible to pause a job?", "Invoke", "Is it possible to pause a job?"),
         ("What does this error mean: E001?", "Invoke", "What does this error mean: E001?"),

@@ -54,8 +54,8 @@ SUBJECT = re.compile(
 )
 # Words of a title that name a book, and not what it is about.
 OF_A_BOOK = re.compile(
-    r"^the\s+|\b(?:(?:user|reference|developer)['’]?s?\s+)?(?:book|docs|documentation|guide|handbook|"
-    r"manual|reference|tutorial)\b",
+    r"^(?:the|an?)\s++|\b(?:(?:user|reference|developer)['’]?s?\s++)?+(?:book|docs|documentation|"
+    r"guide|handbook|manual|reference|tutorial)\b(?:\s++(?:for|of|to)\b)?+",
     re.IGNORECASE,
 )
 MOST_TOPIC_WORDS = 8
@@ -95,6 +95,7 @@ def rewrite_standalone(
 
 
 def _about_subject(message: str, subject: str) -> str:
+    """The message with the subject in place of a pronoun that nothing else explains."""
     question, selected = without_selection(message)
     leans = follow_up_kind(question, _content(question, "en")) == "pronoun"
     if selected or not subject or not leans:
